@@ -1,0 +1,221 @@
+package pattern
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+)
+
+// Groups is the outcome of a grouping.
+type Groups struct {
+	of     []int32
+	groups []Group
+}
+
+// Of is the final group of a provisional id.
+func (g *Groups) Of(provisional int) int { return int(g.of[provisional]) }
+
+// Len is the number of groups.
+func (g *Groups) Len() int { return len(g.groups) }
+
+// Group returns group i. Groups are in the order of their first line.
+func (g *Groups) Group(i int) Group { return g.groups[i] }
+
+// item is one token of a template under merging.
+type item struct {
+	text  string // word or punctuation; the kind for a mask
+	kind  kind
+	space bool
+}
+
+// cluster is a template under merging.
+type cluster struct {
+	scope string
+	items []item
+	slots []*slotStat // one a slot item, in order
+	count int
+	first int32 // lowest provisional id, for the order of the output only
+	dead  bool
+	into  *cluster
+	hash  uint64
+	hs    []uint64
+}
+
+// Finish merges what was seen. The Accumulator must not be used afterwards.
+func (a *Accumulator) Finish() *Groups {
+	m := &merger{seed: a.seed}
+	own := make([]*cluster, len(a.groups))
+	for id, p := range a.groups {
+		if p.rest {
+			continue
+		}
+		c := &cluster{scope: p.key[:p.msg], items: parse(p.key[p.msg:]), count: p.count, first: int32(id)}
+		for i := range p.slots {
+			c.slots = append(c.slots, &p.slots[i])
+		}
+		own[id] = c
+		m.all = append(m.all, c)
+	}
+	// The order of merging is that of the templates, not of the lines.
+	slices.SortFunc(m.all, func(x, y *cluster) int {
+		return strings.Compare(a.groups[x.first].key, a.groups[y.first].key)
+	})
+	m.run()
+	g := &Groups{of: make([]int32, len(a.groups))}
+	index := make(map[*cluster]int32)
+	for id, p := range a.groups {
+		c := own[id]
+		if c == nil {
+			g.of[id] = int32(len(g.groups))
+			g.groups = append(g.groups, Group{Template: "<rest>", Level: p.level, Topic: p.topic, Count: p.count, Rest: true})
+			continue
+		}
+		for c.into != nil {
+			c = c.into
+		}
+		i, ok := index[c]
+		if !ok {
+			i = int32(len(g.groups))
+			index[c] = i
+			g.groups = append(g.groups, Group{Template: template(c.items), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slots(c)})
+		}
+		g.of[id] = i
+	}
+	return g
+}
+
+// parse turns a masked message back into tokens.
+func parse(s string) []item {
+	var out []item
+	space := false
+	for i := 0; i < len(s); {
+		switch s[i] {
+		case ' ':
+			space = true
+			i++
+			continue
+		case markSlot:
+			out = append(out, item{kind: kindSlot, space: space})
+			i++
+		case markMask:
+			end := strings.IndexByte(s[i:], markEnd) + i
+			out = append(out, item{text: s[i+1 : end], kind: kindMask, space: space})
+			i = end + 1
+		default:
+			t := item{kind: kindPunct, space: space}
+			end := i + 1
+			if classOf[s[i]] != clsSep {
+				var tok token
+				var next int
+				tok, next = run(s, i)
+				if next > int(tok.end) {
+					next = int(tok.end)
+				}
+				end = max(next, i+1)
+				for j := i; j < end; j++ { // a mark ends a word
+					if s[j] <= markPart {
+						end = j
+					}
+				}
+				t.kind = tok.kind
+				if t.kind != kindPunct {
+					t.kind = kindWord
+				}
+			}
+			t.text = s[i:end]
+			out = append(out, t)
+			i = end
+		}
+		space = false
+	}
+	return out
+}
+
+func template(items []item) string {
+	var b strings.Builder
+	for i, t := range items {
+		if t.space && i > 0 {
+			b.WriteByte(' ')
+		}
+		switch t.kind {
+		case kindSlot:
+			b.WriteString("<*>")
+		case kindMask:
+			b.WriteString("<" + t.text + ">")
+		default:
+			b.WriteString(t.text)
+		}
+	}
+	return b.String()
+}
+
+func slots(c *cluster) []Slot {
+	var out []Slot
+	for i, t := range c.items {
+		if t.kind == kindSlot || t.kind == kindMask {
+			out = append(out, c.slots[len(out)].slot(slotName(c.items, i)))
+		}
+	}
+	return out
+}
+
+// slotName is the key in front of the slot at i, as in status=500 and status: "500".
+func slotName(items []item, i int) string {
+	j := i - 1
+	if j >= 0 && items[j].kind == kindPunct && (items[j].text == `"` || items[j].text == "'") {
+		j--
+	}
+	if j < 1 || items[j].kind != kindPunct || items[j].text != "=" && items[j].text != ":" {
+		return ""
+	}
+	j--
+	if items[j].kind == kindPunct && items[j].text == `"` && j > 0 {
+		j--
+	}
+	if items[j].kind != kindWord {
+		return ""
+	}
+	return items[j].text
+}
+
+type merger struct {
+	seed maphash.Seed
+	all  []*cluster
+}
+
+const (
+	// hashBase spreads positions; any odd number with mixed bits does.
+	hashBase = 0x9e3779b97f4a7c15
+	wildHash = 0xd6e8feb86659fd93
+	// rounds: each closes one more variable place of a template; real templates have few that the scanner does not see.
+	rounds = 4
+)
+
+func (m *merger) rehash(c *cluster) {
+	c.hs = c.hs[:0]
+	var h uint64
+	for _, t := range c.items {
+		x := uint64(wildHash)
+		switch t.kind {
+		case kindSlot:
+		default:
+			x = maphash.String(m.seed, t.text) ^ uint64(t.kind)
+		}
+		if t.space {
+			x++
+		}
+		c.hs = append(c.hs, x)
+		h = h*hashBase + x
+	}
+	c.hash = h*hashBase + maphash.String(m.seed, c.scope) + uint64(len(c.items))
+}
+
+func (m *merger) run() {
+	for range rounds {
+		if !m.round() {
+			return
+		}
+	}
+}
+
+func (m *merger) hashValue(s string) uint64 { return maphash.String(m.seed, s) }

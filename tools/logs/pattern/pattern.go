@@ -1,0 +1,249 @@
+// Package pattern groups log messages into templates over a whole result. Nothing in it is tuned to one kind of log.
+//
+// It promises: every line is counted in exactly one group; lines of different level, exception class or topic never
+// share a group; memory is bounded whatever is fed (over the bound, lines go to a counted rest group); the groups do
+// not depend on the order of the lines as long as the bound is not reached; a redaction mask is always a slot.
+//
+// Lines are first told apart by a one-pass scanner (runs with digits, paths, hosts, dates and masks are slots), then,
+// when all are seen, groups that differ in one place only are merged when the values there look like a variable's.
+package pattern
+
+import (
+	"hash/maphash"
+	"math"
+	"strings"
+)
+
+const (
+	defaultMaxGroups = 20000
+	defaultMaxLine   = 8 << 10
+	// maxTokens is far above the longest message a person wrote; what has more is a dump.
+	maxTokens = 1024
+	// maxRests bounds the rest groups: levels and topics are few, but they come from outside.
+	maxRests = 256
+	// maxStats bounds the slot statistics of all groups together; over it, further slots are marked Over.
+	maxStats = 200000
+)
+
+// Line is one event as seen by the grouping.
+type Line struct {
+	Message string
+	Level   string
+	Class   string // exception class, or ""
+	Topic   string
+}
+
+// Options bound an Accumulator. Zero values mean the defaults.
+type Options struct {
+	MaxGroups int // provisional groups (20000); lines over it go to the rest
+	MaxLine   int // bytes (8 KiB); longer messages go to the rest
+}
+
+// Group is a template and what was seen in its slots.
+type Group struct {
+	Template string // slots are <*>, or the mask's kind (<ip>) when all values were masks of one kind
+	Level    string
+	Class    string
+	Topic    string
+	Count    int
+	Slots    []Slot // in the order of the slots in Template
+	Rest     bool   // lines that were too long, or one too many to be told apart
+}
+
+// Accumulator takes lines one by one. It is not safe for concurrent use.
+type Accumulator struct {
+	opt    Options
+	seed   maphash.Seed
+	groups []*provisional
+	byKey  map[string]int32
+	rests  map[[2]string]int32
+	stats  int
+	toks   []token
+	spans  []span
+	buf    []byte
+}
+
+type span struct{ start, end int32 }
+
+// provisional is a group as the scanner tells them apart: its key is the scope and the masked message.
+type provisional struct {
+	key   string // scope, then masked message
+	msg   int    // where the masked message begins in key
+	level string
+	class string
+	topic string
+	count int
+	rest  bool
+	slots []slotStat
+}
+
+// Marks in a masked message. Control bytes cannot be part of a token.
+const (
+	markSlot = '\x01'
+	markMask = '\x02' // followed by the kind and markEnd
+	markEnd  = '\x03'
+	markPart = '\x04' // ends a part of the scope
+)
+
+// NewAccumulator returns an empty Accumulator.
+func NewAccumulator(o Options) *Accumulator {
+	if o.MaxGroups <= 0 {
+		o.MaxGroups = defaultMaxGroups
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = defaultMaxLine
+	}
+	return &Accumulator{opt: o, seed: maphash.MakeSeed(), byKey: make(map[string]int32), rests: make(map[[2]string]int32)}
+}
+
+// Add counts a line and returns the id of its provisional group; Groups.Of turns it into a final one.
+func (a *Accumulator) Add(l Line) int {
+	if len(l.Message) > a.opt.MaxLine {
+		return a.addRest(l)
+	}
+	toks, ok := scan(l.Message, a.toks[:0])
+	a.toks = toks
+	if !ok {
+		return a.addRest(l)
+	}
+	b := a.buf[:0]
+	b = append(append(b, l.Level...), markPart)
+	b = append(append(b, l.Class...), markPart)
+	b = append(append(b, l.Topic...), markPart)
+	head := len(b)
+	b, a.spans = mask(b, a.spans[:0], l.Message, toks)
+	a.buf = b
+	id, ok := a.byKey[string(b)]
+	if !ok {
+		if len(a.groups) >= a.opt.MaxGroups || len(a.groups) >= math.MaxInt32 {
+			return a.addRest(l)
+		}
+		id = int32(len(a.groups))
+		p := &provisional{key: string(b), msg: head, level: strings.Clone(l.Level), class: strings.Clone(l.Class), topic: strings.Clone(l.Topic)}
+		if n := len(a.spans); n > 0 {
+			p.slots = make([]slotStat, n)
+			if a.stats += n; a.stats > maxStats {
+				for i := range p.slots {
+					p.slots[i].over, p.slots[i].notNum = true, true
+				}
+			}
+		}
+		a.groups = append(a.groups, p)
+		a.byKey[p.key] = id
+	}
+	p := a.groups[id]
+	p.count++
+	for i := range p.slots {
+		st := &p.slots[i]
+		if st.over && st.notNum {
+			continue
+		}
+		sp := a.spans[i]
+		v := l.Message[sp.start:sp.end]
+		var h uint64
+		if !st.over {
+			h = maphash.String(a.seed, v)
+		}
+		st.add(h, v, 1)
+	}
+	return int(id)
+}
+
+func (a *Accumulator) addRest(l Line) int {
+	k := [2]string{l.Level, l.Topic}
+	if _, ok := a.rests[k]; !ok && len(a.rests) >= maxRests {
+		k = [2]string{}
+	}
+	id, ok := a.rests[k]
+	if !ok {
+		k = [2]string{strings.Clone(k[0]), strings.Clone(k[1])}
+		id = int32(len(a.groups))
+		a.groups = append(a.groups, &provisional{level: k[0], topic: k[1], rest: true})
+		a.rests[k] = id
+	}
+	a.groups[id].count++
+	return int(id)
+}
+
+// mask appends the message with its slots replaced by marks to b, and the slots' spans to spans.
+func mask(b []byte, spans []span, s string, toks []token) ([]byte, []span) {
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		if t.space && i > 0 {
+			b = append(b, ' ')
+		}
+		if t.date {
+			if n := dateLen(s, toks[i:], i > 0 && toks[i-1].kind == kindSlot && t.space && toks[i-1].number); n > 0 {
+				b = append(b, markSlot)
+				spans = append(spans, span{t.start, toks[i+n-1].end})
+				i += n - 1
+				continue
+			}
+		}
+		switch t.kind {
+		case kindMask:
+			b = append(b, markMask)
+			b = append(b, maskKind(s[t.start:t.end])...)
+			b = append(b, markEnd)
+			spans = append(spans, span{t.start, t.end})
+		case kindSlot:
+			// 10.0.0.1:80, 12:30:45 and 1,234,567 are one value.
+			end := t.end
+			for i+2 < len(toks) && joins(s, toks[i+1]) && toks[i+2].kind == kindSlot && !toks[i+2].space {
+				i += 2
+				end = toks[i].end
+			}
+			b = append(b, markSlot)
+			spans = append(spans, span{t.start, end})
+		default:
+			b = append(b, s[t.start:t.end]...)
+		}
+	}
+	return b, spans
+}
+
+func joins(s string, t token) bool {
+	return t.kind == kindPunct && !t.space && t.end == t.start+1 && (s[t.start] == ':' || s[t.start] == ',')
+}
+
+// dateLen is how many tokens of a written date stand at the start of toks: names of weekday and month, then day, time
+// and year. A name alone is a word.
+func dateLen(s string, toks []token, afterNumber bool) int {
+	n, last, numbers := 0, 0, 0
+	for n < len(toks) && n < 12 {
+		t := toks[n]
+		if n > 0 && !t.space && !(t.kind == kindPunct) && toks[n-1].kind != kindPunct {
+			break
+		}
+		switch {
+		case t.date:
+		case t.kind == kindSlot && t.number && t.end-t.start <= 15:
+			numbers++
+		case t.kind == kindPunct && t.end == t.start+1 && (s[t.start] == ':' || s[t.start] == ',') && n+1 < len(toks) && (toks[n+1].date || toks[n+1].kind == kindSlot && toks[n+1].number):
+			n++
+			continue
+		case t.kind == kindWord && numbers > 0 && isZone(s[t.start:t.end]) && n+1 < len(toks) && toks[n+1].kind == kindSlot:
+		default:
+			n = len(toks)
+			continue
+		}
+		n++
+		last = n
+	}
+	if numbers == 0 && !afterNumber {
+		return 0
+	}
+	return last
+}
+
+func isZone(s string) bool {
+	if len(s) < 2 || len(s) > 4 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}
