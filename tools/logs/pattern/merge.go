@@ -26,6 +26,7 @@ type item struct {
 	text  string // word or punctuation; the kind for a mask
 	kind  kind
 	space bool
+	truth bool // a slot for true and false
 }
 
 // cluster is a template under merging.
@@ -77,7 +78,7 @@ func (a *Accumulator) Finish() *Groups {
 		if !ok {
 			i = int32(len(g.groups))
 			index[c] = i
-			g.groups = append(g.groups, Group{Template: template(c.items), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slots(c)})
+			g.groups = append(g.groups, Group{Template: template(c), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slots(c)})
 		}
 		g.of[id] = i
 	}
@@ -97,6 +98,9 @@ func parse(s string) []item {
 		case markSlot:
 			out = append(out, item{kind: kindSlot, space: space})
 			i++
+		case markBool:
+			out = append(out, item{kind: kindSlot, space: space, truth: true})
+			i++
 		case markMask:
 			end := strings.IndexByte(s[i:], markEnd) + i
 			out = append(out, item{text: s[i+1 : end], kind: kindMask, space: space})
@@ -113,7 +117,7 @@ func parse(s string) []item {
 				}
 				end = max(next, i+1)
 				for j := i; j < end; j++ { // a mark ends a word
-					if s[j] <= markPart {
+					if s[j] <= markBool {
 						end = j
 					}
 				}
@@ -131,15 +135,23 @@ func parse(s string) []item {
 	return out
 }
 
-func template(items []item) string {
+func template(c *cluster) string {
 	var b strings.Builder
-	for i, t := range items {
+	n := -1
+	for i, t := range c.items {
+		if t.kind == kindSlot || t.kind == kindMask {
+			n++
+		}
 		if t.space && i > 0 {
 			b.WriteByte(' ')
 		}
 		switch t.kind {
 		case kindSlot:
-			b.WriteString("<*>")
+			if v, ok := c.constant(i, n); ok {
+				b.WriteString(v)
+			} else {
+				b.WriteString("<*>")
+			}
 		case kindMask:
 			b.WriteString("<" + t.text + ">")
 		default:
@@ -151,12 +163,25 @@ func template(items []item) string {
 
 func slots(c *cluster) []Slot {
 	var out []Slot
+	n := -1
 	for i, t := range c.items {
 		if t.kind == kindSlot || t.kind == kindMask {
-			out = append(out, c.slots[len(out)].slot(slotName(c.items, i)))
+			n++
+			if _, ok := c.constant(i, n); !ok {
+				out = append(out, c.slots[n].slot(slotName(c.items, i)))
+			}
 		}
 	}
 	return out
+}
+
+// constant is the value of a truth slot (item i, slot n) that only ever had one.
+func (c *cluster) constant(i, n int) (string, bool) {
+	st := c.slots[n]
+	if c.items[i].truth && len(st.texts) == 1 && !st.over {
+		return st.texts[0], true
+	}
+	return "", false
 }
 
 // slotName is the key in front of the slot at i, as in status=500 and status: "500".

@@ -83,6 +83,7 @@ const (
 	markMask = '\x02' // followed by the kind and markEnd
 	markEnd  = '\x03'
 	markPart = '\x04' // ends a part of the scope
+	markBool = '\x05' // a slot with a truth value; shown as its value when there is one only
 )
 
 // NewAccumulator returns an empty Accumulator.
@@ -193,13 +194,63 @@ func mask(b []byte, spans []span, s string, toks []token) ([]byte, []span) {
 				i += 2
 				end = toks[i].end
 			}
+			if i+1 < len(toks) && toks[i+1].space || i > 0 && toks[i-1].kind == kindPunct {
+				if n := listLen(s, toks, i); n > 0 {
+					i += n
+					end = toks[i].end
+				} else if i+1 < len(toks) && toks[i+1].unit {
+					i++ // "5.5 KB"
+					end = toks[i].end
+				}
+			}
 			b = append(b, markSlot)
 			spans = append(spans, span{t.start, end})
 		default:
-			b = append(b, s[t.start:t.end]...)
+			if text := s[t.start:t.end]; i > 0 && t.kind == kindWord && !t.unit && s[toks[i-1].end-1] == '=' && isBool(text) {
+				b = append(b, markBool)
+				spans = append(spans, span{t.start, t.end})
+			} else {
+				b = append(b, text...)
+			}
 		}
 	}
 	return b, spans
+}
+
+// listLen is how many tokens behind the slot at i belong to the same list: names of one kind ("node1 node2 node3"),
+// paths, or whatever fills square or curly brackets ("[3, 4, 7]"). A list is one value, however long it is.
+func listLen(s string, toks []token, i int) int {
+	t := toks[i]
+	if i > 0 && toks[i-1].kind == kindPunct && (s[toks[i-1].start] == '[' || s[toks[i-1].start] == '{') {
+		closing := s[toks[i-1].start] + 2 // ] and } in ASCII
+		j := i + 1
+		for j < len(toks) && (toks[j].kind == kindSlot || toks[j].kind == kindPunct && s[toks[j].start] == ',') {
+			j++
+		}
+		if j < len(toks) && toks[j].kind == kindPunct && s[toks[j].start] == closing {
+			return j - i - 1
+		}
+	}
+	n := int32(prefixLen(s[t.start:t.end]))
+	if n == 0 && s[t.start] == '/' {
+		n = 1
+	}
+	j := i
+	for n > 0 && j+1 < len(toks) && toks[j+1].kind == kindSlot && toks[j+1].space && toks[j+1].end-toks[j+1].start > n &&
+		s[toks[j+1].start:toks[j+1].start+n] == s[t.start:t.start+n] {
+		j++
+	}
+	return j - i
+}
+
+// prefixLen is the length of the letters in front of the first digit.
+func prefixLen(s string) int {
+	for i := range len(s) {
+		if !isLetter(s[i]) && s[i] != '_' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 func joins(s string, t token) bool {

@@ -26,6 +26,7 @@ func (m *merger) round() bool {
 	}
 	m.all = live
 	m.unify()
+	m.rewrite()
 	pow := []uint64{}
 	for _, c := range m.all {
 		if c.dead {
@@ -122,6 +123,98 @@ func (m *merger) unify() {
 	}
 }
 
+// rewrite joins templates that print the same value in another form: "peer ()" is "peer (<*>)" with an empty value, and
+// "LOCAL(<*>)" is a value where others have "<*>". Only what meets a template that is there already is rewritten.
+func (m *merger) rewrite() {
+	by := make(map[uint64]*cluster, len(m.all))
+	for _, c := range m.all {
+		if !c.dead {
+			by[c.hash] = c
+		}
+	}
+	for _, c := range m.all {
+		for i := 1; i < len(c.items) && !c.dead; i++ {
+			f := m.filled(c, i)
+			if f == nil {
+				f = m.folded(c, i)
+			}
+			if f == nil {
+				continue
+			}
+			m.rehash(f)
+			if o := by[f.hash]; o != nil && !o.dead && o != c && same(o, f, -1) {
+				join(o, f, -1, m)
+				c.dead, c.into, c.slots = true, o, nil
+			}
+		}
+	}
+}
+
+// filled is c with an empty value between the brackets at i-1 and i.
+func (m *merger) filled(c *cluster, i int) *cluster {
+	if !isPair(c.items[i-1], c.items[i]) {
+		return nil
+	}
+	st := &slotStat{}
+	st.add(m.hashValue(""), "", c.count)
+	return &cluster{
+		scope: c.scope, count: c.count, first: c.first,
+		items: slices.Insert(slices.Clone(c.items), i, item{kind: kindSlot}),
+		slots: slices.Insert(slices.Clone(c.slots), slotIndex(c.items, i), st),
+	}
+}
+
+// folded is c with the name at i-1 and the slot in brackets behind it as one slot.
+func (m *merger) folded(c *cluster, i int) *cluster {
+	if i+2 >= len(c.items) || c.items[i].text != "(" || c.items[i].space || c.items[i-1].kind != kindWord ||
+		c.items[i+1].kind != kindSlot || c.items[i+2].text != ")" {
+		return nil
+	}
+	at := slotIndex(c.items, i)
+	st := &slotStat{}
+	name := c.items[i-1].text + "()"
+	st.add(m.hashValue(name), name, c.count)
+	f := &cluster{scope: c.scope, count: c.count, first: c.first}
+	f.items = slices.Replace(slices.Clone(c.items), i-1, i+3, item{kind: kindSlot, space: c.items[i-1].space})
+	f.slots = slices.Replace(slices.Clone(c.slots), at, at+1, st)
+	if words(f.items) < minConsts {
+		return nil
+	}
+	return f
+}
+
+func words(items []item) int {
+	n := 0
+	for _, t := range items {
+		if t.kind == kindWord {
+			n++
+		}
+	}
+	return n
+}
+
+func isPair(a, b item) bool {
+	if a.kind != kindPunct || b.kind != kindPunct || b.space {
+		return false
+	}
+	switch a.text + b.text {
+	case "()", "[]", "{}", "<>", `""`, "''":
+		return true
+	}
+	return false
+}
+
+// slotIndex is how many slots stand in front of item pos.
+func slotIndex(items []item, pos int) int {
+	n := 0
+	for _, t := range items[:pos] {
+		if t.kind == kindSlot || t.kind == kindMask {
+			n++
+		}
+	}
+	return n
+}
+
 // join adds o to c; at pos c has a slot and o may have a word.
 func join(c, o *cluster, pos int32, m *merger) {
 	oi := 0
@@ -174,11 +267,7 @@ func (m *merger) weigh(ps []place) (candidate, bool) {
 	if !decide(c0.items, int(pos), words, slot, consts) {
 		return candidate{}, false
 	}
-	return candidate{places: ps, score: len(words) + slot, key: template(c0.items)}, true
-}
-
-func decide(items []item, pos int, words map[string]int, slot, consts int) bool {
-	return len(words) >= 5 && consts >= 2
+	return candidate{places: ps, score: len(words) + slot, key: template(c0)}, true
 }
 
 func (m *merger) apply(cd candidate) bool {
@@ -215,12 +304,7 @@ func (m *merger) open(c *cluster, pos int) {
 	if t.kind != kindWord {
 		return
 	}
-	at := 0
-	for _, x := range c.items[:pos] {
-		if x.kind == kindSlot || x.kind == kindMask {
-			at++
-		}
-	}
+	at := slotIndex(c.items, pos)
 	st := &slotStat{}
 	st.add(m.hashValue(t.text), t.text, c.count)
 	c.slots = slices.Insert(slices.Clone(c.slots), at, st)

@@ -44,6 +44,7 @@ type token struct {
 	space      bool
 	date       bool // a month or weekday name, a slot only beside a number
 	number     bool // begins with a digit
+	unit       bool // an abbreviated unit such as KB, part of the number in front of it
 }
 
 // scan splits a message into tokens, appending to toks. It gives up (false) after maxTokens.
@@ -100,6 +101,9 @@ func run(s string, i int) (t token, next int) {
 			i++
 		}
 		return token{start: int32(start), end: int32(i), kind: kindPunct}, i
+	}
+	if n := hexGroups(s, i); n > 0 {
+		return token{start: int32(start), end: int32(i + n), kind: kindSlot, number: true}, i + n
 	}
 	var digits, slashes, dots, ats int
 	high := classOf[s[i]] == clsHigh
@@ -166,12 +170,41 @@ done:
 		if !(i < len(s) && s[i] == '=' && isKey(text)) {
 			t.kind = kindSlot
 		}
-	case slashes > 1 && isPath(text), ats == 1 && isAddress(text), dots > 0 && isHost(text):
+	case slashes > 0 && isPath(text, slashes), ats == 1 && isAddress(text), dots > 0 && isHost(text):
 		t.kind = kindSlot
 	default:
 		t.date = isDateName(text)
+		t.unit = len(text) <= 3 && isUnitMark(text)
 	}
 	return t, i
+}
+
+// hexGroups is the length of a MAC or IPv6 address, or of another chain of short hexadecimal groups joined by colons, at
+// i: at least three groups, one of them with a digit. A clock time is one as well, and a slot anyway.
+func hexGroups(s string, i int) int {
+	j, groups, digit := i, 0, false
+	for {
+		k := j
+		for k < len(s) && k-j <= 4 && (classOf[s[k]] == clsDigit || s[k]|0x20 >= 'a' && s[k]|0x20 <= 'f') {
+			digit = digit || classOf[s[k]] == clsDigit
+			k++
+		}
+		if k-j > 4 || k == j && groups == 0 {
+			return 0
+		}
+		if k > j {
+			groups++
+		}
+		if k >= len(s) || s[k] != ':' {
+			j = k
+			break
+		}
+		j = k + 1
+	}
+	if groups < 3 || !digit || s[j-1] == ':' || j < len(s) && (isLetter(s[j]) || s[j] == '_' || s[j] == '-') {
+		return 0
+	}
+	return j - i
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
@@ -219,11 +252,11 @@ func isKey(s string) bool {
 	return true
 }
 
-// isPath: more than one slash, and rooted. "read/write/execute" is prose.
-func isPath(s string) bool {
+// isPath: rooted, and more than one slash unless it begins with a dot. "read/write/execute" is prose.
+func isPath(s string, slashes int) bool {
 	switch s[0] {
 	case '/', '\\', '~':
-		return true
+		return slashes > 1
 	case '.':
 		return len(s) > 2 && (s[1] == '/' || s[1] == '.' && s[2] == '/')
 	}
@@ -235,14 +268,14 @@ func isAddress(s string) bool { return s[0] != '@' && s[len(s)-1] != '@' && isLe
 // isHost: a dotted lower-case name under a well-known top-level domain. The names of Java and Android classes begin
 // with such a label and do not end in one.
 func isHost(s string) bool {
-	label := s
+	label, labels := s, 1
 	for i := len(s) - 1; i >= 0; i-- {
 		c := s[i]
 		if c == '.' {
-			label = s[i+1:]
-			break
-		}
-		if c < 'a' || c > 'z' {
+			if labels++; labels == 2 {
+				label = s[i+1:]
+			}
+		} else if (c < 'a' || c > 'z') && (c != '-' || labels == 1) {
 			return false
 		}
 	}
@@ -250,10 +283,14 @@ func isHost(s string) bool {
 		return false
 	}
 	switch label {
-	case "com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "io", "dev", "app", "cloud", "arpa",
-		"local", "localdomain", "internal", "lan", "corp", "intra", "example", "test", "invalid", "svc",
-		"cn", "hk", "tw", "jp", "kr", "in", "sg", "uk", "de", "fr", "nl", "it", "es", "ch", "at", "se", "pl", "ru", "br", "ca", "au", "us", "eu":
+	case "com", "net", "org", "edu", "gov", "mil", "biz", "arpa", "local", "localdomain", "lan", "localnet",
+		"cn", "hk", "tw", "jp", "kr", "uk", "fr", "nl", "ru":
 		return true
+	case "info", "int", "io", "dev", "app", "cloud", "internal", "corp", "intra", "example", "test", "invalid", "svc", "home",
+		"in", "sg", "de", "it", "es", "ch", "at", "se", "pl", "br", "ca", "au", "us", "eu", "be", "dk", "no", "fi", "cz", "tr", "mx", "za", "nz",
+		"ie", "pt", "gr", "hu", "ro", "ua", "il", "th", "vn", "id", "my", "ph", "co", "me", "tv", "cc", "xyz", "top", "ai":
+		// Also words that end the names of fields and functions (order.id, log.info), so it takes a third label.
+		return labels > 2
 	}
 	return false
 }

@@ -47,3 +47,13 @@ func scaleOf(s string) (unit, float64) {
 	}
 	return unitNone, 0
 }
+
+// isUnitMark: abbreviations that follow a number after a blank and are part of it. Written-out units (bytes, seconds) and
+// single letters but B are words of the sentence and stay.
+func isUnitMark(s string) bool {
+	switch s {
+	case "B", "KB", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "ms":
+		return true
+	}
+	return false
+}
