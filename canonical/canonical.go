@@ -31,8 +31,13 @@ var idGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 func ValidID(s string) bool { return idGrammar.MatchString(s) && s != CurrentRun }
 
 // Minted tells whether call looks like an id minted by the gateway.
-func Minted(call string) bool {
-	rest, ok := strings.CutPrefix(call, MintedCallPrefix)
+func Minted(call string) bool { return minted(call, MintedCallPrefix) }
+
+// MintedRun tells whether run looks like an id minted by the gateway. Such a run opens through its slot only, once.
+func MintedRun(run string) bool { return minted(run, MintedRunPrefix) }
+
+func minted(id, prefix string) bool {
+	rest, ok := strings.CutPrefix(id, prefix)
 	return ok && len(rest) == 16 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
@@ -137,6 +142,10 @@ type Ceilings struct {
 	CallsPerMinute int64
 	LiveBytes      int64
 }
+
+// RunGrace is how long the data of a run outlives its deadline, so that a call opened in the run's last moment can still be closed. It must exceed the longest
+// call: call.timeout is 30 s unless changed, this is thirty times that. The run itself is not active any more.
+const RunGrace = 15 * time.Minute
 
 // Salt keys the run's masks: 32 random bytes, made when the run is opened, kept in the run and in every record.
 type Salt [32]byte

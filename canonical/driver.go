@@ -14,7 +14,8 @@ import (
 type Driver interface {
 	// Open does, in this order, all or nothing:
 	//  1 find the run: Args.Run, or the run that Args.Slot points to (else Args.MintRun becomes it). Unknown and Args.Implicit != nil: open it (ceiling open runs:
-	//    BUDGET_EXHAUSTED). Unknown otherwise, expired, closed, or a registered run that was never opened: RUN_NOT_ACTIVE. A run whose Tools exclude Args.Tool: TOOL_NOT_AUTHORIZED.
+	//    BUDGET_EXHAUSTED); an implicit run that expired counts as unknown, unless its id was minted: those are never used again. Unknown otherwise, expired, closed:
+	//    RUN_NOT_ACTIVE. A run whose Tools exclude Args.Tool: TOOL_NOT_AUTHORIZED.
 	//  2 the call id: known in the run, or its record still exists: with the same nonce the first grant again, else DUPLICATE_TOOL_CALL_ID (charges nothing).
 	//  3 stop: a registered run with Streak ≥ NoGain.Limit: STOP_REQUIRED (Grant.Scopes is filled beside the error).
 	//  4 ceilings: calls a minute OVERLOADED; live bytes BUDGET_EXHAUSTED.
@@ -36,7 +37,8 @@ type Driver interface {
 	// FindCall resolves a minted call id of the principal to its run, and reads the record like Load, in one round trip.
 	FindCall(ctx context.Context, principal, call string) (rec Record, found bool, err error)
 
-	// OpenRun registers a run. An id that is active is INVALID_REQUEST; ceilings as in Open.
+	// OpenRun registers a run. An id that is active, or a minted one that was used before, is INVALID_REQUEST; a closed or expired id starts anew. Ceilings as in
+	// Open.
 	OpenRun(ctx context.Context, k RunKey, spec RunSpec, mode Mode, salt Salt, c Ceilings) (RunInfo, error)
 	// CloseRun makes the run inactive. Records stay until their own deadline. Closing twice is fine. Unknown: RUN_NOT_ACTIVE.
 	CloseRun(ctx context.Context, k RunKey) error
@@ -44,11 +46,11 @@ type Driver interface {
 	Run(ctx context.Context, k RunKey) (info RunInfo, found bool, err error)
 	// Runs lists the principal's runs that have not expired, newest first, at most max.
 	Runs(ctx context.Context, principal string, max int) ([]RunInfo, error)
-	// Calls lists the control data of the run's calls in order of opening, at most max from the offset.
+	// Calls lists the control data of the run's calls in order of opening, at most max from the offset. Of an expired or unknown run: none.
 	Calls(ctx context.Context, k RunKey, offset, max int) ([]CallInfo, error)
-	// Assess overrides the gain of one closed call; unknown call: INVALID_REQUEST.
+	// Assess overrides the gain of one closed call, in the window too while it is there. A call that is unknown or not closed yet: INVALID_REQUEST.
 	Assess(ctx context.Context, k Key, gain bool) error
-	// Resume forgets the NO_GAIN history of the run, so that a stopped run may go on.
+	// Resume forgets the NO_GAIN history of the run, so that a stopped run may go on. Unknown: RUN_NOT_ACTIVE.
 	Resume(ctx context.Context, k RunKey) error
 
 	// Ping verifies that the store is reachable and fit for evidence (eviction policy, script rights). Used at start-up and for readiness.
@@ -92,7 +94,7 @@ type Grant struct {
 }
 
 // Item is something shown to the model, for gain. Key identifies it within the run (16 hex characters); Detail, when set, may make an item that was already
-// shown count again, at most three times a run.
+// shown count again, at most three times a run. One call counts once for a key, however many details of it it shows.
 type Item struct {
 	Key    string
 	Detail string
@@ -108,10 +110,12 @@ type CloseArgs struct {
 	Raw         []byte // READY only
 	Observation []byte // READY only: agent_result
 	Truncated   bool
-	ScopeID     string // identity of the request's scope; "" when the call was refused before it had one
-	Scope       string // the scope in words, at most 256 bytes
-	Items       []Item // READY with evidence only, at most MaxItems
-	Control     []byte // the control view's static part, JSON, opaque to the driver
+	// ExpiresAt is the Grant's: content that a driver keeps beside the record gets the record's own deadline in the same round trip. Zero is allowed.
+	ExpiresAt time.Time
+	ScopeID   string // identity of the request's scope; "" when the call was refused before it had one
+	Scope     string // the scope in words, at most 256 bytes
+	Items     []Item // READY with evidence only, at most MaxItems
+	Control   []byte // the control view's static part, JSON, opaque to the driver
 }
 
 // MaxItems bounds the gain items of one call: an observation of 32 KiB holds fewer.

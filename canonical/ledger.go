@@ -2,8 +2,11 @@ package canonical
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
@@ -59,7 +62,9 @@ type Ready struct {
 func (r Ready) Evidence() Evidence { return r.ev }
 
 // Valid is false for a Ready that the ledger did not make.
-func (r Ready) Valid() bool { return !r.key.IsZero() && r.rec.State == StateReady && len(r.rec.Observation) > 0 }
+func (r Ready) Valid() bool {
+	return !r.key.IsZero() && r.rec.State == StateReady && len(r.rec.Observation) > 0
+}
 
 // Failed is a finished call without content.
 type Failed struct{ base }
@@ -117,9 +122,10 @@ func (l *Ledger) FindCall(ctx context.Context, principal, call string) (Invocati
 
 // Pending is a call that OPEN let through. It must be closed once: Ready or Fail.
 type Pending struct {
-	l     *Ledger
-	key   Key
-	nonce string
+	l       *Ledger
+	key     Key
+	nonce   string
+	expires time.Time
 }
 
 // Key names the call.
@@ -138,7 +144,7 @@ func (l *Ledger) Open(ctx context.Context, a OpenArgs) (*Pending, Grant, error) 
 	if err != nil {
 		return nil, g, fault.New(fault.StoreError, "canonical.Open", errShape)
 	}
-	return &Pending{l: l, key: k, nonce: a.Nonce}, g, nil
+	return &Pending{l: l, key: k, nonce: a.Nonce, expires: g.ExpiresAt}, g, nil
 }
 
 // Result is what a finished call brings for its record.
@@ -158,19 +164,59 @@ func (p *Pending) Ready(ctx context.Context, r Result) (Closed, error) {
 	if len(r.Raw) == 0 || len(r.Observation) == 0 {
 		return Closed{}, fault.New(fault.Internal, "canonical.Ready", errShape)
 	}
-	if r.Evidence == None {
-		r.Items = nil
-	}
-	if len(r.Items) > MaxItems {
-		r.Items = r.Items[:MaxItems]
-	}
-	return p.l.d.Close(ctx, CloseArgs{Key: p.key, Nonce: p.nonce, Ready: true, Evidence: r.Evidence, Raw: r.Raw, Observation: r.Observation, Truncated: r.Truncated,
-		ScopeID: r.ScopeID, Scope: r.Scope, Items: r.Items, Control: r.Control})
+	return p.close(ctx, CloseArgs{Ready: true, Evidence: r.Evidence, Raw: r.Raw, Observation: r.Observation, Truncated: r.Truncated,
+		ScopeID: r.ScopeID, Scope: r.Scope, Items: items(r), Control: r.Control})
 }
 
 // Fail closes the call without content. Only the code is kept: error text never enters the store.
 func (p *Pending) Fail(ctx context.Context, code fault.Code, scopeID, scope string, control []byte) (Closed, error) {
-	return p.l.d.Close(ctx, CloseArgs{Key: p.key, Nonce: p.nonce, Code: string(code), ScopeID: scopeID, Scope: scope, Control: control})
+	if !fault.Known(code) {
+		code = fault.Internal
+	}
+	return p.close(ctx, CloseArgs{Code: string(code), ScopeID: scopeID, Scope: scope, Control: control})
+}
+
+func (p *Pending) close(ctx context.Context, a CloseArgs) (Closed, error) {
+	a.Key, a.Nonce, a.ExpiresAt = p.key, p.nonce, p.expires
+	a.ScopeID, a.Scope = short(a.ScopeID), cut(a.Scope)
+	return p.l.d.Close(ctx, a)
+}
+
+// items are what a driver remembers: bounded in number and in length.
+func items(r Result) []Item {
+	if r.Evidence == None {
+		return nil
+	}
+	out := make([]Item, 0, min(len(r.Items), MaxItems))
+	for _, it := range r.Items[:cap(out)] {
+		out = append(out, Item{Key: short(it.Key), Detail: short(it.Detail)})
+	}
+	return out
+}
+
+// maxMember bounds what a run remembers of one item or scope: the hex form of a SHA-256. Anything longer is replaced by that digest.
+const maxMember = 2 * sha256.Size
+
+func short(s string) string {
+	if len(s) <= maxMember {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxScope bounds the scope in words: eight of them must fit into a refusal.
+const maxScope = 256
+
+func cut(s string) string {
+	if len(s) <= maxScope {
+		return s
+	}
+	n := maxScope
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // ErrOtherProjector: the record was projected by another version of its tool, so a replay would compare two different rules.

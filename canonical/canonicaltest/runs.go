@@ -1,0 +1,525 @@
+package canonicaltest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-069badc9/mcp-gateway/canonical"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+)
+
+func closeAfterRun(s *suite) {
+	a := s.args("r", "c")
+	a.Implicit.TTL = s.units(2)
+	g := s.open(a)
+	s.wait(3)
+	if _, found, err := s.d.Run(s.ctx(), s.runKey("r")); found || err != nil {
+		s.Errorf("Run after its deadline = %v, %v", found, err)
+	}
+	s.code(s.d.CloseRun(s.ctx(), s.runKey("r")), fault.RunNotActive)
+	if out := s.close(s.ready(a, g)); out.State != canonical.StateReady {
+		s.Errorf("Closed = %+v", out)
+	}
+	if r := s.load("r", "c"); r.State != canonical.StateReady {
+		s.Errorf("state = %s", r.State)
+	}
+}
+
+func generations(s *suite) {
+	a := s.args("r", "old")
+	a.Implicit.TTL = s.units(2)
+	g := s.open(a)
+	s.wait(3)
+	b := s.args("r", "new")
+	gb := s.open(b)
+	if gb.Left.Calls != limits().Calls-1 {
+		s.Errorf("left = %+v, the new generation pays for the old", gb.Left)
+	}
+	big := s.ready(a, g)
+	big.Raw = bytes.Repeat([]byte("x"), 20<<10)
+	s.close(big)
+	s.close(s.ready(b, gb))
+	if u := s.info("r").Used; u.Calls != 1 || u.RawBytes != 3 {
+		s.Errorf("used = %+v, want the new generation's only", u)
+	}
+	calls, err := s.d.Calls(s.ctx(), s.runKey("r"), 0, 10)
+	if err != nil || len(calls) != 1 || calls[0].Call != "new" {
+		s.Errorf("Calls = %v, %v, want the new generation's", calls, err)
+	}
+	if r := s.load("r", "old"); r.State != canonical.StateReady || r.Salt != a.Salt {
+		s.Errorf("old record = %s", r.State)
+	}
+}
+
+func slots(s *suite) {
+	mint := func(n int) string { return fmt.Sprintf("run_%016s", strings.Repeat(string(rune('a'+n)), 16)) }
+	next := 0
+	slot := func(name, call string) canonical.Grant {
+		s.Helper()
+		a := s.args("", call)
+		a.Slot, a.MintRun = name, mint(next)
+		a.Implicit.TTL = s.units(6)
+		next++
+		return s.open(a)
+	}
+	g := slot("one", "c1")
+	if g.Run != mint(0) {
+		s.Errorf("first run = %s, want %s", g.Run, mint(0))
+	}
+	if g2 := slot("one", "c2"); g2.Run != g.Run || g2.Salt != g.Salt {
+		s.Errorf("second call went to run %s, want %s", g2.Run, g.Run)
+	}
+	if o := slot("two", "c1"); o.Run == g.Run {
+		s.Error("two slots share a run")
+	}
+	b := s.args(g.Run, "c3") // the slot's run can be named
+	if gb := s.open(b); gb.Run != g.Run || gb.Salt != g.Salt {
+		s.Errorf("explicit run = %s", gb.Run)
+	}
+	if err := s.d.CloseRun(s.ctx(), s.runKey(g.Run)); err != nil {
+		s.Fatal(err)
+	}
+	h := slot("one", "c1")
+	if h.Run != mint(3) || h.Salt == g.Salt {
+		s.Errorf("after CloseRun the slot points to %s, want the new %s", h.Run, mint(3))
+	}
+	s.wait(7)
+	if l := slot("one", "c1"); l.Run != mint(4) {
+		s.Errorf("after the deadline the slot points to %s, want %s", l.Run, mint(4))
+	}
+	// 32 first calls of one slot at once: one run.
+	args := make([]canonical.OpenArgs, 32)
+	for i := range args {
+		args[i] = s.args("", fmt.Sprintf("p%d", i))
+		args[i].Slot, args[i].MintRun = "racing", fmt.Sprintf("run_racing%010d", 0)[:10]+strings.Repeat("a", 8)+string(rune('a'+i/16))+string(rune('a'+i%16))
+	}
+	var mu sync.Mutex
+	runs := map[string]bool{}
+	parallel(len(args), func(i int) {
+		g, err := s.d.Open(s.ctx(), args[i])
+		if err != nil {
+			s.Errorf("Open = %v (%v)", err, cause(err))
+		}
+		mu.Lock()
+		runs[g.Run] = true
+		mu.Unlock()
+	})
+	if len(runs) != 1 {
+		s.Errorf("%d runs for one slot, want 1", len(runs))
+	}
+	c := s.args("", "x")
+	c.Slot, c.MintRun, c.Implicit = "three", mint(9), nil
+	s.refused(c, fault.RunNotActive)
+}
+
+func mintedRunOnce(s *suite) {
+	const id = "run_abcdefghijklmnop"
+	a := s.args(id, "c")
+	s.refused(a, fault.RunNotActive) // unknown, and its form says that only a slot may open it
+	b := s.args("", "c")
+	b.Slot, b.MintRun, b.Implicit.TTL = "s", id, s.units(2)
+	s.open(b)
+	s.wait(3)
+	s.refused(s.args(id, "d"), fault.RunNotActive)
+	again := s.args("", "e")
+	again.Slot, again.MintRun = "t", id
+	s.refused(again, fault.RunNotActive)
+	_, err := s.openRun(id, *s.spec(), canonical.Ceilings{})
+	s.code(err, fault.InvalidRequest)
+}
+
+func registered(s *suite) {
+	a := s.args("r", "c")
+	a.Implicit = nil
+	s.refused(a, fault.RunNotActive)
+	spec := *s.spec()
+	spec.TTL = s.units(4)
+	info, err := s.openRun("r", spec, canonical.Ceilings{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	want := canonical.RunInfo{Principal: owner, Run: "r", Mode: canonical.Registered, Active: true, OpenedAt: info.OpenedAt, ExpiresAt: info.OpenedAt.Add(spec.TTL), Limits: spec.Limits, NoGain: spec.NoGain}
+	if diff := cmp.Diff(want, info); diff != "" {
+		s.Errorf("OpenRun (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(info, s.info("r")); diff != "" {
+		s.Errorf("Run differs from OpenRun:\n%s", diff)
+	}
+	_, err = s.openRun("r", spec, canonical.Ceilings{})
+	s.code(err, fault.InvalidRequest)
+	if g := s.open(a); g.Mode != canonical.Registered || g.Salt != salt(9) {
+		s.Errorf("Grant = %+v, want the registered run's", g)
+	}
+	s.open(s.args("implicit", "c"))
+	if i := s.info("implicit"); i.Mode != canonical.Implicit || !i.Active || i.Used.Calls != 1 {
+		s.Errorf("implicit run = %+v", i)
+	}
+	_, err = s.openRun("implicit", spec, canonical.Ceilings{})
+	s.code(err, fault.InvalidRequest)
+	s.wait(5)
+	s.refused(s.args("r", "d"), fault.RunNotActive) // a registered run does not come back by itself
+	if _, err := s.openRun("r", spec, canonical.Ceilings{}); err != nil {
+		s.Errorf("OpenRun of an expired id = %v", err)
+	}
+	d := s.args("r", "d")
+	d.Implicit = nil
+	if g := s.open(d); g.Left.Calls != spec.Limits.Calls-1 {
+		s.Errorf("left = %+v, want a fresh budget", g.Left)
+	}
+}
+
+func tools(s *suite) {
+	for i, c := range []struct {
+		tools []string
+		ok    bool
+	}{{nil, true}, {[]string{}, false}, {[]string{"query_rag", "query_logs"}, true}, {[]string{"query_log"}, false}, {[]string{"query_logs2", "xquery_logs"}, false}} {
+		run := fmt.Sprintf("r%d", i)
+		spec := *s.spec()
+		spec.Tools = c.tools
+		info, err := s.openRun(run, spec, canonical.Ceilings{})
+		if err != nil || !slices.Equal(info.Tools, c.tools) || (info.Tools == nil) != (c.tools == nil) {
+			s.Errorf("OpenRun(%v) = %v, %v", c.tools, info.Tools, err)
+		}
+		if got := s.info(run).Tools; !slices.Equal(got, c.tools) || (got == nil) != (c.tools == nil) {
+			s.Errorf("Run.Tools = %#v, want %#v", got, c.tools)
+		}
+		if a := s.args(run, "c"); c.ok {
+			s.open(a)
+		} else {
+			s.refused(a, fault.ToolNotAuthorized)
+		}
+	}
+	a := s.args("implicit", "c")
+	a.Implicit.Tools = []string{"query_mysql"}
+	s.refused(a, fault.ToolNotAuthorized)
+	if _, found, _ := s.d.Run(s.ctx(), s.runKey("implicit")); found {
+		s.Error("a refused call opened the run")
+	}
+}
+
+func closeRun(s *suite) {
+	a := s.args("r", "c")
+	g := s.open(a)
+	s.call("r", "done", nil)
+	for range 2 {
+		if err := s.d.CloseRun(s.ctx(), s.runKey("r")); err != nil {
+			s.Fatalf("CloseRun = %v", err)
+		}
+	}
+	s.code(s.d.CloseRun(s.ctx(), s.runKey("unknown")), fault.RunNotActive)
+	if i := s.info("r"); i.Active || i.Used.Calls != 2 {
+		s.Errorf("info = %+v, want inactive with two calls", i)
+	}
+	s.refused(s.args("r", "d"), fault.RunNotActive)
+	s.refused(a, fault.RunNotActive)
+	s.close(s.ready(a, g)) // in flight
+	for _, id := range []string{"c", "done"} {
+		if r := s.load("r", id); r.State != canonical.StateReady {
+			s.Errorf("record %s = %s", id, r.State)
+		}
+	}
+	if l, err := s.d.Calls(s.ctx(), s.runKey("r"), 0, 10); err != nil || len(l) != 2 {
+		s.Errorf("Calls = %d, %v, want 2", len(l), err)
+	}
+	if _, err := s.openRun("r", *s.spec(), canonical.Ceilings{}); err != nil {
+		s.Errorf("OpenRun of a closed id = %v", err)
+	}
+	s.refused(s.args("r", "c"), fault.DuplicateToolCallID) // its record lives
+	s.open(s.args("r", "new"))
+}
+
+func racingRuns(s *suite) {
+	var won atomic.Int64
+	parallel(32, func(i int) {
+		switch _, err := s.openRun("r", *s.spec(), canonical.Ceilings{}); fault.CodeOf(err) {
+		case "":
+			won.Add(1)
+		case fault.InvalidRequest:
+		default:
+			s.Errorf("OpenRun = %v", err)
+		}
+	})
+	if won.Load() != 1 {
+		s.Errorf("%d won, want 1", won.Load())
+	}
+}
+
+func budgetCalls(s *suite) {
+	spec := *s.spec()
+	spec.Limits.Calls = 7
+	if _, err := s.openRun("r", spec, canonical.Ceilings{}); err != nil {
+		s.Fatal(err)
+	}
+	args := make([]canonical.OpenArgs, 64)
+	for i := range args {
+		args[i] = s.args("r", fmt.Sprintf("c%d", i))
+	}
+	var won atomic.Int64
+	parallel(len(args), func(i int) {
+		g, err := s.d.Open(s.ctx(), args[i])
+		switch fault.CodeOf(err) {
+		case "":
+			won.Add(1)
+			if _, err := s.d.Close(s.ctx(), s.ready(args[i], g)); err != nil {
+				s.Errorf("Close = %v", err)
+			}
+		case fault.BudgetExhausted:
+		default:
+			s.Errorf("Open = %v (%v)", err, cause(err))
+		}
+	})
+	want := canonical.Limits{Calls: 7, RequestBytes: 49, RawBytes: 21, ObservationBytes: 21}
+	if u := s.info("r").Used; won.Load() != 7 || u != want {
+		s.Errorf("%d calls won, used = %+v, want 7 and %+v", won.Load(), u, want)
+	}
+}
+
+func budgetBytes(s *suite) {
+	spec := *s.spec()
+	spec.Limits = canonical.Limits{Calls: 100, RequestBytes: 100, RawBytes: 10, ObservationBytes: 10}
+	if _, err := s.openRun("r", spec, canonical.Ceilings{}); err != nil {
+		s.Fatal(err)
+	}
+	a := s.args("r", "much")
+	a.RequestBytes = 101
+	s.refused(a, fault.BudgetExhausted)
+	a.RequestBytes = 50
+	g := s.open(a)
+	if g.Left != (canonical.Limits{Calls: 99, RequestBytes: 50, RawBytes: 10, ObservationBytes: 10}) {
+		s.Errorf("left = %+v", g.Left)
+	}
+	b, f := s.args("r", "b"), s.args("r", "f")
+	gb, gf := s.open(b), s.open(f)
+	// Six of ten raw bytes, then seven that the run cannot pay.
+	c := s.ready(a, g)
+	c.Raw = []byte("123456")
+	s.close(c)
+	over := s.ready(b, gb)
+	over.Raw, over.Items = []byte("1234567"), []canonical.Item{{Key: "new"}}
+	out := s.close(over)
+	if out.State != canonical.StateError || out.Code != string(fault.BudgetExhausted) || out.Gain != canonical.Uncounted || out.Left.RawBytes != 4 || out.Left.ObservationBytes != 7 {
+		s.Errorf("Closed = %+v, want ERROR BUDGET_EXHAUSTED and nothing charged", out)
+	}
+	if diff := cmp.Diff(out, s.close(over)); diff != "" {
+		s.Errorf("the same CLOSE again:\n%s", diff)
+	}
+	if r := s.load("r", "b"); r.State != canonical.StateError || r.Evidence != "ERROR" || r.Code != "BUDGET_EXHAUSTED" || len(r.Raw)+len(r.Observation) != 0 {
+		s.Errorf("record = %s %s %s with %d bytes", r.State, r.Evidence, r.Code, len(r.Raw))
+	}
+	s.close(s.failed(f, gf))
+	big := s.args("r", "big")
+	gbig := s.open(big)
+	huge := s.ready(big, gbig)
+	huge.Raw = bytes.Repeat([]byte("x"), 64<<10)
+	if out := s.close(huge); out.Code != string(fault.BudgetExhausted) {
+		s.Errorf("64 KiB of 4 bytes left = %+v", out)
+	}
+	last, last2 := s.args("r", "last"), s.args("r", "last2")
+	gl, gl2 := s.open(last), s.open(last2)
+	l := s.ready(last, gl)
+	l.Raw, l.Observation = []byte("1234"), []byte("123")
+	if out := s.close(l); out.State != canonical.StateReady || out.Left.RawBytes != 0 {
+		s.Errorf("exactly the rest = %+v, want READY", out)
+	}
+	if out := s.close(s.ready(last2, gl2)); out.Code != string(fault.BudgetExhausted) {
+		s.Errorf("nothing left = %+v", out)
+	}
+	s.refused(s.args("r", "none"), fault.BudgetExhausted)
+	if u := s.info("r").Used; u != (canonical.Limits{Calls: 6, RequestBytes: 50 + 5*7, RawBytes: 10, ObservationBytes: 6}) {
+		s.Errorf("used = %+v", u)
+	}
+	obs := *s.spec()
+	obs.Limits.ObservationBytes = 3
+	if _, err := s.openRun("o", obs, canonical.Ceilings{}); err != nil {
+		s.Fatal(err)
+	}
+	if out := s.call("o", "1", func(c *canonical.CloseArgs) { c.Observation = []byte("1234") }); out.Code != string(fault.BudgetExhausted) {
+		s.Errorf("4 of 3 observation bytes = %+v", out)
+	}
+	s.call("o", "2", nil)
+	s.refused(s.args("o", "3"), fault.BudgetExhausted)
+}
+
+func refusedLeavesNothing(s *suite) {
+	a := s.args("r", "c")
+	a.RequestBytes = limits().RequestBytes + 1
+	s.refused(a, fault.BudgetExhausted)
+	s.gone("r", "c")
+	if l, err := s.d.Runs(s.ctx(), owner, 10); len(l) != 0 || err != nil {
+		s.Errorf("Runs = %v, %v, want none", l, err)
+	}
+	b := s.args("", "c")
+	b.Slot, b.MintRun, b.RequestBytes = "s", "run_abcdefghijklmnop", a.RequestBytes
+	s.refused(b, fault.BudgetExhausted)
+	ok := s.args("", "c")
+	ok.Slot, ok.MintRun = "s", "run_bbbbbbbbbbbbbbbb"
+	if g := s.open(ok); g.Run != ok.MintRun {
+		s.Errorf("run = %s, the refused call left its slot behind", g.Run)
+	}
+	s.open(s.args("r", "c")) // and its id is free
+}
+
+func ceilingRuns(s *suite) {
+	c := canonical.Ceilings{OpenRuns: 3}
+	open := func(run, call string) canonical.OpenArgs {
+		a := s.args(run, call)
+		a.Ceilings, a.Implicit.TTL = c, s.units(6)
+		return a
+	}
+	s.open(open("r1", "c"))
+	s.open(open("r2", "c"))
+	if _, err := s.openRun("r3", *s.spec(), c); err != nil {
+		s.Fatal(err)
+	}
+	s.refused(open("r4", "c"), fault.BudgetExhausted)
+	_, err := s.openRun("r4", *s.spec(), c)
+	s.code(err, fault.BudgetExhausted)
+	s.open(open("r1", "d"))
+	other := open("r4", "c")
+	other.Principal = "somebody else"
+	s.open(other)
+	if err := s.d.CloseRun(s.ctx(), s.runKey("r3")); err != nil {
+		s.Fatal(err)
+	}
+	s.open(open("r4", "c"))
+	s.refused(open("r5", "c"), fault.BudgetExhausted)
+	s.wait(7)
+	s.open(open("r5", "c"))
+	s.open(open("r1", "e")) // anew
+	s.open(open("r6", "c"))
+	s.refused(open("r7", "c"), fault.BudgetExhausted)
+}
+
+func ceilingRate(s *suite) {
+	// The window is a fixed minute of the store's clock: the calls below fall into one, or into two when it turns meanwhile.
+	c := canonical.Ceilings{CallsPerMinute: 5}
+	granted, refused := 0, 0
+	for i := range 16 {
+		a := s.args("r", fmt.Sprintf("c%d", i))
+		a.Ceilings = c
+		switch _, err := s.d.Open(s.ctx(), a); fault.CodeOf(err) {
+		case "":
+			granted++
+		case fault.Overloaded:
+			refused++
+		default:
+			s.Fatalf("Open = %v (%v)", err, cause(err))
+		}
+	}
+	if granted != 5 && granted != 10 || granted+refused != 16 {
+		s.Errorf("%d granted, %d refused of 16, want 5 a minute", granted, refused)
+	}
+	if u := s.info("r").Used; u.Calls != int64(granted) {
+		s.Errorf("used = %+v, refused calls were charged", u)
+	}
+	other := s.args("r", "c")
+	other.Principal, other.Ceilings = "somebody else", c
+	s.open(other)
+}
+
+func ceilingLive(s *suite) {
+	c := canonical.Ceilings{LiveBytes: 100}
+	call := func(id string, raw int) {
+		s.Helper()
+		a := s.args("r", id)
+		a.Ceilings, a.TTL, a.Request = c, s.units(6), []byte("1234567890")
+		g := s.open(a)
+		k := s.ready(a, g)
+		k.Raw, k.Observation = bytes.Repeat([]byte("x"), raw), []byte("12345")
+		s.close(k)
+	}
+	failing := s.args("r", "failing")
+	failing.Request = bytes.Repeat([]byte("x"), 500)
+	s.close(s.failed(failing, s.open(failing))) // an ERROR weighs nothing
+	call("c1", 35)                              // 50
+	call("c2", 34)                              // 99
+	call("c3", 1)                               // 115: the ceiling is checked before, overshoot is one call
+	a := s.args("other", "c4")
+	a.Ceilings = c
+	s.refused(a, fault.BudgetExhausted)
+	other := s.args("r", "c4")
+	other.Principal, other.Ceilings = "somebody else", c
+	s.open(other)
+	s.wait(7)
+	s.open(a)
+}
+
+func listRuns(s *suite) {
+	if l, err := s.d.Runs(s.ctx(), owner, 10); len(l) != 0 || err != nil {
+		s.Errorf("Runs of nothing = %v, %v", l, err)
+	}
+	for i := range 5 {
+		a := s.args(fmt.Sprintf("r%d", i), "c")
+		a.Implicit.TTL = s.units(float64(20 - 2*i))
+		s.open(a)
+		s.wait(0.5)
+	}
+	names := func(max int) (out []string) {
+		l, err := s.d.Runs(s.ctx(), owner, max)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, i := range l {
+			if diff := cmp.Diff(s.info(i.Run), i); diff != "" {
+				s.Errorf("Runs differs from Run:\n%s", diff)
+			}
+			out = append(out, i.Run)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"r4", "r3", "r2", "r1", "r0"}, names(10)); diff != "" {
+		s.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"r4", "r3"}, names(2)); diff != "" {
+		s.Error(diff)
+	}
+	if err := s.d.CloseRun(s.ctx(), s.runKey("r3")); err != nil {
+		s.Fatal(err)
+	}
+	s.wait(12)
+	if diff := cmp.Diff([]string{"r3", "r2", "r1", "r0"}, names(10)); diff != "" {
+		s.Errorf("after the first deadline: %s", diff)
+	}
+}
+
+func listCalls(s *suite) {
+	var all []string
+	for i := range 7 {
+		id := fmt.Sprintf("c%d", 9-i)
+		all = append(all, id)
+		a := s.args("r", id)
+		g := s.open(a)
+		if i%2 == 0 {
+			s.close(s.failed(a, g))
+		}
+	}
+	for _, c := range []struct{ offset, max, from, to int }{{0, 100, 0, 7}, {0, 3, 0, 3}, {2, 3, 2, 5}, {6, 3, 6, 7}, {7, 3, 7, 7}, {50, 3, 7, 7}, {0, 0, 0, 0}, {-1, 3, 0, 0}} {
+		l, err := s.d.Calls(s.ctx(), s.runKey("r"), c.offset, c.max)
+		if err != nil {
+			s.Fatal(err)
+		}
+		var got []string
+		for i, info := range l {
+			got = append(got, info.Call)
+			want := canonical.StateProjecting
+			if (c.offset+i)%2 == 0 {
+				want = canonical.StateError
+			}
+			if info.State != want || info.Tool != "query_logs" || info.StartedAt.IsZero() || info.CompletedAt.IsZero() != (want == canonical.StateProjecting) {
+				s.Errorf("Calls = %+v, want %s", info, want)
+			}
+		}
+		if want := all[c.from:c.to]; !slices.Equal(got, want) {
+			s.Errorf("Calls(%d, %d) = %v, want %v", c.offset, c.max, got, want)
+		}
+	}
+	if l, err := s.d.Calls(s.ctx(), s.runKey("unknown"), 0, 10); len(l) != 0 || err != nil {
+		s.Errorf("Calls of an unknown run = %v, %v", l, err)
+	}
+}
