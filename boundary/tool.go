@@ -4,6 +4,7 @@
 package boundary
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,7 +90,9 @@ func (b BoundTool) Spec() Spec {
 }
 
 // Bind makes a tool callable by a Boundary and by nothing else.
-func Bind[Req, Raw, Obs any](t Tool[Req, Raw, Obs]) BoundTool { return BoundTool{binding[Req, Raw, Obs]{t}} }
+func Bind[Req, Raw, Obs any](t Tool[Req, Raw, Obs]) BoundTool {
+	return BoundTool{binding[Req, Raw, Obs]{t}}
+}
 
 // erased, request and answer are the phases of a call without their types.
 type erased interface {
@@ -166,7 +169,7 @@ func (r boundRequest[Req, Raw, Obs]) execute(ctx context.Context, p *Permit, sal
 
 func (a boundAnswer[Req, Raw, Obs]) encode() ([]byte, error) { return strictjson.Encode(a.raw) }
 
-var errNotObject = errors.New("an observation must encode as a JSON object")
+var errNotObject = errors.New("not a JSON object")
 
 func (a boundAnswer[Req, Raw, Obs]) project(v View) (projected, error) {
 	p, err := a.t.Project(a.req, a.raw, v)
@@ -191,6 +194,9 @@ func (a boundAnswer[Req, Raw, Obs]) project(v View) (projected, error) {
 func StrictArgs(op string, args json.RawMessage, v any) error {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
+	}
+	if trimmed := bytes.TrimLeft(args, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return fault.New(fault.InvalidRequest, op, errNotObject).WithHint("arguments must be one JSON object")
 	}
 	if err := strictjson.Decode(args, v); err != nil {
 		return fault.New(fault.InvalidRequest, op, err).WithHint(err.Error())
