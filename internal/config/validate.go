@@ -1,0 +1,474 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxObservation is the hard bound of an observation: above it common clients cut or refuse a tool result.
+const maxObservation = 32 << 10
+
+// Classes are the mask classes of redaction.
+var classes = []string{"secrets", "infrastructure", "persons", "sql"}
+
+var (
+	nameGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	idGrammar   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	tools       = []string{"query_logs", "query_mysql", "query_rag"}
+)
+
+// checker collects the contradictions of a configuration.
+type checker struct {
+	c   *Config
+	out Problems
+}
+
+func (k *checker) add(path, format string, args ...any) {
+	k.out = append(k.out, k.c.Problem(path, fmt.Sprintf(format, args...)))
+}
+
+func (k *checker) warn(path, format string, args ...any) {
+	k.c.Warnings = append(k.c.Warnings, k.c.Problem(path, fmt.Sprintf(format, args...)))
+}
+
+func (c *Config) validate() Problems {
+	k := &checker{c: c}
+	k.http()
+	k.harness()
+	k.auth()
+	k.runs()
+	k.call()
+	k.canonical()
+	k.audit()
+	k.logs()
+	k.rag()
+	k.mysql()
+	k.misc()
+	return k.out
+}
+
+// loopback tells whether a listen address is reachable from this machine only.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func (k *checker) listen(path, listen string) bool {
+	host, port, err := net.SplitHostPort(listen)
+	switch {
+	case err != nil:
+		k.add(path, "must be host:port, as in 127.0.0.1:8484")
+		return false
+	case host == "":
+		k.add(path, "%q would listen on every interface; name the host, as in 127.0.0.1:%s", listen, port)
+		return false
+	}
+	return true
+}
+
+func (k *checker) http() {
+	h := k.c.HTTP
+	if k.listen("http.listen", h.Listen) && !loopback(h.Listen) {
+		if len(k.c.Auth.Tokens) == 0 && k.c.Auth.OIDC == nil {
+			k.add("http.listen", "%s is reachable from other machines: configure auth.tokens or auth.oidc, or listen on 127.0.0.1", h.Listen)
+		}
+		if h.TLS.CertFile == "" && !h.BehindTLSProxy {
+			k.add("http.listen", "%s is reachable from other machines: configure http.tls, or set http.behind_tls_proxy: true if a proxy in front ends TLS", h.Listen)
+		}
+	}
+	if (h.TLS.CertFile == "") != (h.TLS.KeyFile == "") {
+		k.add("http.tls", "cert_file and key_file belong together")
+	}
+	if !strings.HasPrefix(h.Path, "/") || strings.ContainsAny(h.Path, "?#{} ") {
+		k.add("http.path", "must be a path such as /mcp")
+	}
+	if h.MaxBody < 1<<10 || h.MaxBody > 16<<20 {
+		k.add("http.max_body", "must be between 1KiB and 16MiB")
+	}
+	if h.MaxConcurrent < 1 {
+		k.add("http.max_concurrent", "must be at least 1")
+	}
+	for i, o := range h.AllowedOrigins {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || o == "*" {
+			k.add(fmt.Sprintf("http.allowed_origins[%d]", i), "must be one whole origin, as in https://app.example.com")
+		}
+	}
+	for i, o := range h.AllowedHosts {
+		if o == "" || strings.ContainsAny(o, "/*@ ") {
+			k.add(fmt.Sprintf("http.allowed_hosts[%d]", i), "must be a host or host:port, as in gateway.example.com")
+		}
+	}
+}
+
+func (k *checker) harness() {
+	h := k.c.Harness
+	if h.Listen == "" {
+		if k.c.Runs.Mode == "registered" {
+			k.add("runs.mode", "registered runs are opened through the harness listener: set harness.listen, or use implicit")
+		}
+		return
+	}
+	if !k.listen("harness.listen", h.Listen) {
+		return
+	}
+	if !slices.ContainsFunc(k.c.Auth.Tokens, func(t Token) bool { return t.Role == "harness" }) {
+		k.add("harness.listen", "the harness listener needs a token with role: harness under auth.tokens")
+	}
+	if !loopback(h.Listen) && k.c.HTTP.TLS.CertFile == "" && !k.c.HTTP.BehindTLSProxy {
+		k.add("harness.listen", "%s is reachable from other machines: configure http.tls or http.behind_tls_proxy, or listen on 127.0.0.1", h.Listen)
+	}
+	if h.Listen == k.c.HTTP.Listen {
+		k.add("harness.listen", "is the address of http.listen; choose another port")
+	}
+}
+
+func (k *checker) auth() {
+	names, values := map[string]bool{}, map[string]bool{}
+	for i, t := range k.c.Auth.Tokens {
+		at := fmt.Sprintf("auth.tokens[%d]", i)
+		switch {
+		case !nameGrammar.MatchString(t.Name):
+			k.add(at+".name", "must be a name such as agent-a: letters, digits, dot, dash, underscore, at most 64")
+		case names[t.Name]:
+			k.add(at+".name", "the name %q is used twice; each token is its own principal", t.Name)
+		}
+		names[t.Name] = true
+		switch {
+		case t.Token.IsZero():
+			k.add(at+".token", "is empty; give a long random value, as in ${AGENT_TOKEN}")
+		case values[t.Token.Reveal()]:
+			k.add(at+".token", "is the same as another token's")
+		}
+		values[t.Token.Reveal()] = true
+		if t.Role != "agent" && t.Role != "harness" {
+			k.add(at+".role", "must be agent or harness, not %q", t.Role)
+		}
+		if t.Run != "" && (!idGrammar.MatchString(t.Run) || t.Run == "current") {
+			k.add(at+".run", "must match [A-Za-z0-9][A-Za-z0-9._-]{0,127} and not be \"current\"")
+		}
+		if t.Principals != nil && t.Role != "harness" {
+			k.add(at+".principals", "is for role: harness only")
+		}
+		k.known(at+".tools", t.Tools, tools)
+		k.known(at+".topics", t.Topics, slices.Sorted(maps.Keys(k.c.Logs.Topics)))
+		k.known(at+".datasources", t.Datasources, slices.Sorted(maps.Keys(k.c.MySQL.Datasources)))
+		k.known(at+".collections", t.Collections, slices.Sorted(maps.Keys(k.c.RAG.Collections)))
+	}
+	if o := k.c.Auth.OIDC; o != nil {
+		k.url("auth.oidc.issuer", o.Issuer)
+		if o.Audience == "" {
+			k.add("auth.oidc.audience", "is empty; tokens for other services would be accepted")
+		}
+	}
+}
+
+// known checks that every name of a list exists.
+func (k *checker) known(path string, names, all []string) {
+	for i, n := range names {
+		if slices.Contains(all, n) {
+			continue
+		}
+		hint := "none is configured"
+		if len(all) > 0 {
+			hint = "there are " + strings.Join(all, ", ")
+		}
+		k.add(fmt.Sprintf("%s[%d]", path, i), "names %q, which is not configured; %s", n, hint)
+	}
+}
+
+func (k *checker) runs() {
+	r := k.c.Runs
+	if r.Mode != "implicit" && r.Mode != "registered" {
+		k.add("runs.mode", "must be implicit or registered, not %q", r.Mode)
+	}
+	if r.TTL < Duration(time.Second) {
+		k.add("runs.ttl", "must be at least 1s")
+	}
+	for path, v := range map[string]int64{"runs.limits.calls": r.Limits.Calls, "runs.limits.request_bytes": int64(r.Limits.RequestBytes), "runs.limits.raw_bytes": int64(r.Limits.RawBytes),
+		"runs.limits.observation_bytes": int64(r.Limits.ObservationBytes), "runs.no_gain.limit": int64(r.NoGain.Limit), "runs.principal.open_runs": r.Principal.OpenRuns,
+		"runs.principal.calls_per_minute": r.Principal.CallsPerMinute, "runs.principal.live_bytes": int64(r.Principal.LiveBytes)} {
+		if v < 1 {
+			k.add(path, "must be at least 1")
+		}
+	}
+	if r.NoGain.Window < r.NoGain.Limit {
+		k.add("runs.no_gain.window", "must be at least runs.no_gain.limit (%d)", r.NoGain.Limit)
+	}
+	if r.NoGain.Window > 100 {
+		k.add("runs.no_gain.window", "must be at most 100")
+	}
+}
+
+func (k *checker) call() {
+	c := k.c.Call
+	if c.Timeout < Duration(100*time.Millisecond) || c.Timeout > Duration(10*time.Minute) {
+		k.add("call.timeout", "must be between 100ms and 10m")
+	}
+	if c.Timeout > Duration(45*time.Second) {
+		k.warn("call.timeout", "some clients give up after 60 s; 45s or less is safe")
+	}
+	for path, v := range map[string]Size{"call.max_request": c.MaxRequest, "call.max_raw": c.MaxRaw, "call.max_record": c.MaxRecord, "call.max_scan": c.MaxScan, "call.max_matched": c.MaxMatched} {
+		if v < 256 {
+			k.add(path, "must be at least 256 bytes")
+		}
+	}
+	if c.MaxObservation < 2<<10 || c.MaxObservation > maxObservation {
+		k.add("call.max_observation", "must be between 2KiB and 32KiB: clients cut what is larger")
+	}
+	if c.MaxRecord < c.MaxRaw {
+		k.add("call.max_record", "must be at least call.max_raw")
+	}
+	if c.MaxRequest > k.c.HTTP.MaxBody {
+		k.add("call.max_request", "must be at most http.max_body")
+	}
+}
+
+// StoreKind tells which driver a store address names: file, memory, redis, or "" for none.
+func StoreKind(store string) string {
+	scheme, _, ok := strings.Cut(store, ":")
+	switch {
+	case store == "memory":
+		return "memory"
+	case ok && scheme == "file":
+		return "file"
+	case ok && slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, scheme):
+		return "redis"
+	}
+	return ""
+}
+
+func (k *checker) canonical() {
+	c := k.c.Canonical
+	kind := StoreKind(c.Store.Reveal())
+	switch kind {
+	case "":
+		k.add("canonical.store", "must be file:, file:PATH, memory, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…")
+	case "redis":
+		if u, err := url.Parse(c.Store.Reveal()); err != nil || u.Host == "" {
+			k.add("canonical.store", "is no address; it looks like redis://user:password@host:6379/0 (percent-encode special characters of the password)")
+		}
+	case "file":
+		if p := strings.TrimPrefix(c.Store.Reveal(), "file:"); p != "" && !filepath.IsAbs(p) {
+			k.c.Canonical.Store = NewSecret("file:" + filepath.Join(filepath.Dir(k.c.File), p))
+		}
+	}
+	if c.Replicas < 1 {
+		k.add("canonical.replicas", "must be at least 1")
+	}
+	if c.Replicas > 1 && (kind == "memory" || kind == "file") {
+		k.add("canonical.store", "%d replicas cannot share %s; use Redis", c.Replicas, kind)
+	}
+	if c.TTL <= k.c.Call.Timeout {
+		k.add("canonical.ttl", "must be longer than call.timeout (%s): a record would die before its call ends", time.Duration(k.c.Call.Timeout))
+	}
+	if c.TTL < k.c.Runs.TTL {
+		k.warn("canonical.ttl", "is shorter than runs.ttl (%s): early citations of a run cannot be verified at its end", time.Duration(k.c.Runs.TTL))
+	}
+	if key := c.EncryptionKey.Reveal(); key != "" {
+		if kind == "memory" {
+			k.warn("canonical.encryption_key", "has no effect on the memory store")
+		}
+		if problem := keyProblem(key); problem != "" {
+			k.add("canonical.encryption_key", "%s", problem)
+		}
+	}
+}
+
+func (k *checker) audit() {
+	a := k.c.Audit
+	if !a.MySQL.IsZero() && a.File != "" {
+		k.add("audit", "choose one of mysql and file")
+	}
+	for _, n := range slices.Sorted(maps.Keys(k.c.MySQL.Datasources)) {
+		if dsn := k.c.MySQL.Datasources[n].DSN; !a.MySQL.IsZero() && dsn.Reveal() == a.MySQL.Reveal() {
+			k.add("audit.mysql", "is the DSN of datasource %q; audit needs an account of its own that may write", n)
+		}
+	}
+}
+
+func (k *checker) masks(path string, mask []string) {
+	for i, m := range mask {
+		if !slices.Contains(classes, m) {
+			k.add(fmt.Sprintf("%s[%d]", path, i), "must be one of %s, not %q", strings.Join(classes, ", "), m)
+		}
+	}
+	if !slices.Contains(mask, "secrets") {
+		k.add(path, "must contain secrets: they are masked always")
+	}
+}
+
+func (k *checker) name(path, name string) {
+	if !nameGrammar.MatchString(name) {
+		k.add(path, "a name has letters, digits, dot, dash, underscore, at most 64")
+	}
+}
+
+func (k *checker) describe(path, text string) {
+	if strings.TrimSpace(text) == "" {
+		k.add(path, "needs a description: one line that tells a model what it will find there")
+	} else if len(text) > 300 || strings.ContainsAny(text, "\n\r") {
+		k.add(path+".description", "must be one line of at most 300 bytes")
+	}
+}
+
+func (k *checker) one(path string, present map[string]bool) {
+	var names, set []string
+	for _, n := range slices.Sorted(maps.Keys(present)) {
+		names = append(names, n)
+		if present[n] {
+			set = append(set, n)
+		}
+	}
+	if len(set) != 1 {
+		k.add(path, "needs exactly one source of %s", strings.Join(names, ", "))
+	}
+}
+
+func (k *checker) url(path, s string) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		k.add(path, "must be an http or https address")
+	} else if u.User != nil {
+		k.add(path, "must hold no user or password; use the key or header settings")
+	}
+}
+
+func (k *checker) logs() {
+	for _, n := range slices.Sorted(maps.Keys(k.c.Logs.Topics)) {
+		t, at := k.c.Logs.Topics[n], "logs.topics."+n
+		k.name(at, n)
+		k.describe(at, t.Description)
+		k.masks(at+".mask", t.Mask)
+		k.one(at, map[string]bool{"files": t.Files != nil, "loki": t.Loki != nil, "victorialogs": t.VictoriaLogs != nil, "elasticsearch": t.Elasticsearch != nil})
+		if f := t.Files; f != nil {
+			if len(f.Paths) == 0 {
+				k.add(at+".files.paths", "needs at least one path or pattern, as in ./logs/checkout*.log*")
+			}
+			for i, p := range f.Paths {
+				if _, err := filepath.Match(string(p), "x"); err != nil || p == "" {
+					k.add(fmt.Sprintf("%s.files.paths[%d]", at, i), "is no valid pattern")
+				}
+			}
+			if _, err := time.LoadLocation(f.Timezone); err != nil {
+				k.add(at+".files.timezone", "is no time zone name such as UTC or Asia/Shanghai")
+			}
+		}
+		if t.Loki != nil {
+			k.url(at+".loki.url", t.Loki.URL)
+			if !strings.HasPrefix(t.Loki.Selector, "{") || !strings.HasSuffix(t.Loki.Selector, "}") {
+				k.add(at+".loki.selector", "must be a stream selector such as {app=\"checkout\"}")
+			}
+		}
+		if t.VictoriaLogs != nil {
+			k.url(at+".victorialogs.url", t.VictoriaLogs.URL)
+		}
+		if t.Elasticsearch != nil {
+			k.url(at+".elasticsearch.url", t.Elasticsearch.URL)
+			if t.Elasticsearch.Index == "" || strings.ContainsAny(t.Elasticsearch.Index, "/?#% ") {
+				k.add(at+".elasticsearch.index", "must name an index or pattern such as logs-checkout-*")
+			}
+		}
+	}
+}
+
+func (k *checker) rag() {
+	for _, n := range slices.Sorted(maps.Keys(k.c.RAG.Collections)) {
+		c, at := k.c.RAG.Collections[n], "rag.collections."+n
+		k.name(at, n)
+		k.describe(at, c.Description)
+		k.masks(at+".mask", c.Mask)
+		k.one(at, map[string]bool{"folder": c.Folder != nil, "dify": c.Dify != nil})
+		if c.Folder != nil && c.Folder.Path == "" {
+			k.add(at+".folder.path", "is empty; name the folder that holds the documents")
+		}
+		for name, v := range map[string]*float64{"floor": c.Floor, "floor_cjk": c.FloorCJK, "high": c.High} {
+			if v != nil && (*v < 0 || *v > 1) {
+				k.add(at+"."+name, "must be between 0 and 1")
+			}
+		}
+		if c.Floor != nil && c.High != nil && *c.Floor > *c.High {
+			k.add(at+".floor", "must not be above high")
+		}
+		if d := c.Dify; d != nil {
+			k.url(at+".dify.url", d.URL)
+			if d.KnowledgeID == "" {
+				k.add(at+".dify.knowledge_id", "is empty")
+			}
+		}
+		if e := c.Embeddings; e != nil {
+			k.url(at+".embeddings.url", e.URL)
+			if e.Model == "" {
+				k.add(at+".embeddings.model", "is empty")
+			}
+			if e.Dimensions < 1 || e.Dimensions > 8192 {
+				k.add(at+".embeddings.dimensions", "must be between 1 and 8192, as the model gives")
+			}
+			if c.Folder == nil {
+				k.add(at+".embeddings", "belongs to a folder collection")
+			}
+		}
+	}
+}
+
+func (k *checker) mysql() {
+	for _, n := range slices.Sorted(maps.Keys(k.c.MySQL.Datasources)) {
+		d, at := k.c.MySQL.Datasources[n], "mysql.datasources."+n
+		k.name(at, n)
+		k.describe(at, d.Description)
+		if d.DSN.IsZero() {
+			k.add(at+".dsn", "is empty; it looks like user:password@tcp(host:3306)/database")
+		}
+		if d.MaxRows < 1 || d.MaxRows > 10_000 {
+			k.add(at+".max_rows", "must be between 1 and 10000")
+		}
+		if d.Timeout < Duration(10*time.Millisecond) {
+			k.add(at+".timeout", "must be at least 10ms")
+		}
+		if d.Timeout > k.c.Call.Timeout {
+			k.warn(at+".timeout", "is longer than call.timeout (%s), which ends the call first", time.Duration(k.c.Call.Timeout))
+		}
+		tables := 0
+		for _, s := range slices.Sorted(maps.Keys(d.Schemas)) {
+			for _, t := range slices.Sorted(maps.Keys(d.Schemas[s])) {
+				tables++
+				if len(d.Schemas[s][t].Columns) == 0 {
+					k.add(fmt.Sprintf("%s.schemas.%s.%s", at, s, t), "lists no columns; list the ones that may be read, as in [id, status]")
+				}
+			}
+		}
+		if tables == 0 {
+			k.add(at+".schemas", "allows no table; list schema, table and columns that may be read")
+		}
+	}
+}
+
+func (k *checker) misc() {
+	for name, list := range map[string][]string{"redaction.keep": k.c.Redaction.Keep, "redaction.hide": k.c.Redaction.Hide} {
+		for i, e := range list {
+			if _, err := regexp.Compile(e); err != nil {
+				k.add(fmt.Sprintf("%s[%d]", name, i), "is no valid regular expression (RE2 syntax)")
+			}
+		}
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, k.c.Log.Level) {
+		k.add("log.level", "must be debug, info, warn or error, not %q", k.c.Log.Level)
+	}
+	if !slices.Contains([]string{"text", "json"}, k.c.Log.Format) {
+		k.add("log.format", "must be text or json, not %q", k.c.Log.Format)
+	}
+}
