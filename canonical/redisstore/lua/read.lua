@@ -1,0 +1,32 @@
+-- Reads about runs. ARGV: 1 what.
+if ARGV[1] == 'run' then
+  local r = unexpired(ARGV[2])
+  return r and inforow(r) or false
+end
+if ARGV[1] == 'runs' then
+  local out, from, max = {}, 0, tonumber(ARGV[2])
+  while #out < max do
+    local ids = call('ZREVRANGE', P .. 'n', from, from + 255)
+    for _, id in ipairs(ids) do
+      local r = #out < max and unexpired(id)
+      if r then out[#out + 1] = inforow(r) end
+    end
+    if #ids < 256 then break end
+    from = from + 256
+  end
+  return out
+end
+-- calls: 2 run, 3 offset, 4 max
+local r, out = unexpired(ARGV[2]), {}
+if not r then return out end
+local offset, max = tonumber(ARGV[3]), tonumber(ARGV[4])
+for _, name in ipairs(call('LRANGE', r.k .. '|l', I(offset), I(offset + max - 1))) do
+  local v = call('HMGET', r.k .. '|c', 'o:' .. name, 'g:' .. name)
+  local o, row = cmsgpack.unpack(v[1]), {}
+  row[1], row[2], row[3] = name, o[2], o[3]
+  if v[2] then
+    for _, f in ipairs(cmsgpack.unpack(v[2])) do row[#row + 1] = f end
+  end
+  out[#out + 1] = row
+end
+return out
