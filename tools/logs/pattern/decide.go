@@ -29,7 +29,7 @@ func decide(items []item, pos int, words map[string]int, slots, consts int) bool
 		return true
 	case all(isBool) && consts >= 1:
 		return true
-	case all(isSwitch) && (prev == "=" || prev == ":" || prev == "(") && consts >= 1:
+	case all(isSwitch) && (prev == "=" || prev == ":") && consts >= 1:
 		return true
 	case slots > 0 && all(isNothing) && consts >= 1:
 		return true

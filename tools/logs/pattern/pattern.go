@@ -206,7 +206,7 @@ func mask(b []byte, spans []span, s string, toks []token) ([]byte, []span) {
 			b = append(b, markSlot)
 			spans = append(spans, span{t.start, end})
 		default:
-			if text := s[t.start:t.end]; i > 0 && t.kind == kindWord && !t.unit && s[toks[i-1].end-1] == '=' && isBool(text) {
+			if text := s[t.start:t.end]; t.kind == kindWord && len(text) < 6 && isTruth(s, toks, i) {
 				b = append(b, markBool)
 				spans = append(spans, span{t.start, t.end})
 			} else {
@@ -215,6 +215,20 @@ func mask(b []byte, spans []span, s string, toks []token) ([]byte, []span) {
 		}
 	}
 	return b, spans
+}
+
+// isTruth: "ready=false", "( on off )". Several of them in one message differ together, which a comparison of one place
+// would not see.
+func isTruth(s string, toks []token, i int) bool {
+	text := s[toks[i].start:toks[i].end]
+	if i == 0 {
+		return false
+	}
+	prev := s[toks[i-1].end-1]
+	if isBool(text) {
+		return prev == '='
+	}
+	return isSwitch(text) && (prev == '=' || prev == '(' || i+1 < len(toks) && s[toks[i+1].start] == ')')
 }
 
 // listLen is how many tokens behind the slot at i belong to the same list: names of one kind ("node1 node2 node3"),
