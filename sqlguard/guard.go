@@ -1,0 +1,223 @@
+package sqlguard
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	sp "vitess.io/vitess/go/vt/sqlparser"
+)
+
+// parser is the deciding reader. It holds options only and is safe for concurrent use.
+var parser = sync.OnceValues(func() (*sp.Parser, error) { return sp.New(sp.Options{}) })
+
+// Plan decides about one statement. The error is a *fault.Error with one of the SQL_ codes and a hint that names the offending word of the statement,
+// the nearest allowed names or the form that would pass.
+func (g *Guard) Plan(sql string) (Plan, error) {
+	if len(sql) > MaxBytes {
+		return Plan{}, refuse(codeComplex, "the statement is longer than %d KiB", MaxBytes>>10)
+	}
+	toks, err := lex(sql)
+	if err != nil {
+		return Plan{}, err
+	}
+	n := len(toks)
+	for n > 0 && toks[n-1].op(";") {
+		n--
+	}
+	toks = toks[:n]
+	for i, t := range toks {
+		if t.op(";") {
+			if i == 0 {
+				return Plan{}, refuse(codeSyntax, "the statement is empty")
+			}
+			return Plan{}, refuse(codeNotReadOnly, "one statement at a time; send what stands behind the semicolon as a call of its own")
+		}
+	}
+	if n == 0 {
+		return Plan{}, refuse(codeSyntax, "the statement is empty")
+	}
+	switch kw := toks[0].kw; {
+	case kw == kwShow, kw == kwDescribe, kw == kwExplain:
+		return g.metadata(sql, toks)
+	case kw == kwTable && n > 1:
+		return Plan{}, refuse(codeUnsupported, "TABLE is not supported; write SELECT * FROM %s", show(toks[1].text))
+	case kw == kwAnalyze && n > 1 && toks[1].kw != kwTable:
+		return Plan{}, refuse(codeNotReadOnly, "ANALYZE runs its statement; write EXPLAIN SELECT ... or the SELECT itself")
+	case kw == kwSelect, kw == kwWith, kw == kwValues, toks[0].op("("):
+		return g.selectPlan(sql, toks)
+	}
+	if up := strings.ToUpper(toks[0].text); toks[0].kind == tWord && verbs[up] {
+		return Plan{}, refuse(codeNotReadOnly, "%s is not allowed; only SELECT, SHOW TABLES, SHOW COLUMNS, DESCRIBE and EXPLAIN SELECT are", up)
+	}
+	return Plan{}, refuse(codeSyntax, "a statement begins with SELECT, WITH, SHOW, DESCRIBE or EXPLAIN, not with %s", near(toks[0]))
+}
+
+// selectPlan plans a query that will run.
+func (g *Guard) selectPlan(sql string, toks []token) (p Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p = Plan{}
+			if b, ok := r.(bailout); ok {
+				err = b.err
+				return
+			}
+			err = refuse(codeUnsupported, "the statement could not be analysed; write it more simply")
+		}
+	}()
+	s, err := prescan(sql, toks)
+	if err != nil {
+		return Plan{}, err
+	}
+	reader, err := parser()
+	if err != nil {
+		return Plan{}, fault.New(fault.Internal, "sqlguard.Plan", err)
+	}
+	st, perr := reader.ParseStrictDDL(s.deciding)
+	if perr != nil {
+		return Plan{}, g.syntax(s, perr)
+	}
+	if sel, ok := st.(*sp.Select); ok {
+		st = sel
+	}
+	ts, ok := st.(sp.TableStatement)
+	if !ok {
+		if writes(toks) {
+			return Plan{}, refuse(codeNotReadOnly, "only SELECT is allowed behind WITH")
+		}
+		return Plan{}, refuse(codeUnsupported, "this kind of statement is not supported; write a SELECT")
+	}
+	c := &conv{g: g, s: s, tables: map[*entry]bool{}, columns: map[*source]bool{}, facts: newFacts()}
+	q := c.query(ts, nil, nil, nil)
+	if c.limits != s.limits || c.orders != s.orders {
+		return Plan{}, refuse(codeAmbiguous, "a LIMIT or ORDER BY on a SELECT in brackets with another one outside is ambiguous; write SELECT * FROM (SELECT ... LIMIT n) AS t ORDER BY ... LIMIT m")
+	}
+	if c.marks != len(s.marks) || c.setOps != s.setOps {
+		return Plan{}, refuse(codeAmbiguous, "a SELECT, INTERSECT or EXCEPT of the statement could not be placed; use fewer brackets")
+	}
+	if !agrees(s.second, c.facts) {
+		return Plan{}, refuse(codeAmbiguous, "two parsers disagree about what the statement names; put blanks around operators (a - -1) and quote unusual names with back quotes")
+	}
+	return g.finish(q, c), nil
+}
+
+// finish prints the plan and collects what it touches.
+func (g *Guard) finish(q *query, c *conv) Plan {
+	p := Plan{kind: Select, limit: g.maxRows}
+	var n printer
+	if l := q.limit; l != nil && l.count <= uint64(g.maxRows) {
+		p.limit, p.userLimited = int(l.count), true
+		n.query(q)
+		p.sql = n.String()
+		p.normal = p.sql
+	} else {
+		var offset uint64
+		if l != nil {
+			offset = l.offset
+		}
+		q.limit = nil
+		if offset > 0 {
+			q.limit = &limit{offset, 1<<64 - 1}
+		}
+		n.query(q)
+		p.normal = n.String()
+		q.limit = &limit{offset, uint64(g.maxRows) + 1}
+		var m printer
+		m.query(q)
+		p.sql = m.String()
+	}
+	for e := range c.tables {
+		p.tables = append(p.tables, e.Schema+"."+e.Name)
+	}
+	for s := range c.columns {
+		p.columns = append(p.columns, s.String())
+	}
+	shown := map[*source]bool{}
+	for _, o := range q.outputs {
+		out := Output{Name: o.name, Masked: o.masked != nil}
+		if o.src != nil {
+			out.Source = o.src.String()
+		}
+		p.outputs = append(p.outputs, out)
+		for _, s := range o.masked {
+			if !shown[s] {
+				shown[s] = true
+				p.maskedBy = append(p.maskedBy, s.String())
+			}
+		}
+	}
+	slices.Sort(p.tables)
+	slices.Sort(p.columns)
+	slices.Sort(p.maskedBy)
+	return p
+}
+
+// writes tells whether a data-changing verb stands among the words.
+func writes(toks []token) bool {
+	for _, t := range toks {
+		if t.kind == tWord {
+			switch strings.ToUpper(t.text) {
+			case "DELETE", "UPDATE", "INSERT", "REPLACE":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var position = regexp.MustCompile(`at position (\d+)`)
+
+// syntax turns the reader's message into one about the caller's own text: the message itself quotes a text that the caller never wrote.
+func (g *Guard) syntax(s *scan, err error) error {
+	for i, t := range s.toks {
+		if t.kind != tWord || t.kw != kwNone && t.kw != kwModifier && t.kw != kwFetch && t.kw != kwGroup {
+			continue
+		}
+		switch up := strings.ToUpper(t.text); up {
+		case "NATURAL":
+			return refuse(codeUnsupported, "NATURAL JOIN compares columns without naming them; write JOIN ... ON a.x = b.x")
+		case "FETCH":
+			return refuse(codeUnsupported, "FETCH FIRST is not supported; write LIMIT n")
+		case "TOP":
+			if i > 0 && s.toks[i-1].kw == kwSelect {
+				return refuse(codeSyntax, "TOP is not MySQL; write LIMIT n at the end")
+			}
+		case "ILIKE":
+			return refuse(codeSyntax, "ILIKE is not MySQL; write LIKE, which ignores case for most columns")
+		case "FULL":
+			if i+1 < len(s.toks) && (s.toks[i+1].kw == kwJoin || strings.EqualFold(s.toks[i+1].text, "OUTER")) {
+				return refuse(codeSyntax, "MySQL has no FULL JOIN; write a LEFT JOIN UNION ALL a RIGHT JOIN ... WHERE a.id IS NULL")
+			}
+		case "QUALIFY":
+			return refuse(codeSyntax, "MySQL has no QUALIFY; filter the window in an outer SELECT")
+		case "SOUNDS":
+			return refuse(codeUnsupported, "SOUNDS LIKE is not supported; write SOUNDEX(a) = SOUNDEX(b)")
+		}
+	}
+	if writes(s.toks) && s.toks[0].kw == kwWith {
+		return refuse(codeNotReadOnly, "only SELECT is allowed behind WITH")
+	}
+	if m := position.FindStringSubmatch(err.Error()); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		if t, ok := s.where(n); ok {
+			return refuse(codeSyntax, "the statement cannot be read near %s at byte %d", near(t), t.pos+1)
+		}
+	}
+	return fault.New(codeSyntax, "sqlguard.Plan", errors.New("syntax")).WithHint("the statement cannot be read to its end; a bracket, a quote or a keyword may be missing")
+}
+
+// near names a token for a hint. The content of a literal stays out.
+func near(t token) string {
+	switch t.kind {
+	case tString, tHex:
+		return "a literal"
+	case tNumber:
+		return "a number"
+	}
+	return cmp.Or(show(t.text), "the end")
+}

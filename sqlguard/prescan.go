@@ -1,0 +1,283 @@
+package sqlguard
+
+import (
+	"strconv"
+	"strings"
+)
+
+// setOp is the operator between two arms of a set operation.
+type setOp uint8
+
+const (
+	opUnion setOp = iota
+	opIntersect
+	opExcept
+)
+
+// selectMark is what the scan knows of one SELECT word. The number of the mark travels through the parser as a comment, the only comments
+// that the parsers get to see, so that the closed form finds it again.
+type selectMark struct {
+	items  []string // source text of each item of the select list
+	before setOp    // INTERSECT or EXCEPT directly before this SELECT (behind brackets), which the parser was given as UNION
+}
+
+// scan is the caller's statement prepared for the readers.
+type scan struct {
+	toks                   []token
+	marks                  []selectMark
+	deciding               string // text for the reader that decides
+	second                 string // text for the second reader
+	limits, orders, setOps int    // LIMIT and ORDER words, INTERSECT and EXCEPT words
+	offsets                []int  // where each token begins in deciding
+}
+
+// frame follows one select list while the scan runs.
+type frame struct {
+	mark, depth int
+	first, last int // tokens of the current item, first < 0 when none yet
+	listing     bool
+	from        bool // in the FROM clause
+}
+
+type region struct {
+	depth int
+	loose bool // a UNION or EXCEPT was seen at this depth
+}
+
+// prescan checks what can be decided on words alone and writes the texts for the two readers.
+func prescan(src string, toks []token) (*scan, error) {
+	s := &scan{toks: toks}
+	var out, second strings.Builder
+	out.Grow(len(src) + 64)
+	second.Grow(len(src) + 16)
+	s.offsets = make([]int, 0, len(toks))
+	var frames []frame
+	pending := opUnion
+	loose := map[int]bool{}
+	depth, copied := 0, toks[0].pos
+	skip := func(from, to int) { second.WriteString(src[copied:from]); copied = to }
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		if len(frames) > 0 {
+			f := &frames[len(frames)-1]
+			if f.listing {
+				frames = s.item(src, toks, i, depth, frames)
+			}
+			if depth == f.depth {
+				switch t.kw {
+				case kwFrom:
+					f.from = true
+				case kwWhere, kwGroup, kwHaving, kwOrder, kwLimit, kwUnion, kwIntersect, kwExcept, kwWindow:
+					f.from = false
+				}
+			}
+		}
+		out.WriteByte(' ')
+		s.offsets = append(s.offsets, out.Len())
+		switch t.kind {
+		case tString:
+			if len(frames) > 0 && frames[len(frames)-1].from && aliasPlace(toks, i) {
+				return nil, refuse(codeSyntax, "a string cannot be the alias of a table; use back quotes")
+			}
+			s.emitString(&out, toks, &i)
+			if toks[i].end != t.end {
+				for len(s.offsets) <= i {
+					s.offsets = append(s.offsets, out.Len())
+				}
+			}
+			if t.national {
+				skip(t.pos, t.pos+1)
+			}
+			continue
+		case tQuoted:
+			quoteName(&out, t.text)
+			continue
+		case tNumber, tHex:
+			out.WriteString(t.text)
+			continue
+		case tOp:
+			switch t.text {
+			case "(":
+				depth++
+				loose[depth] = false
+			case ")":
+				depth--
+				for len(frames) > 0 && frames[len(frames)-1].depth > depth {
+					frames = frames[:len(frames)-1]
+				}
+			}
+			out.WriteString(t.text)
+			continue
+		}
+		if odd(t.text) || i > 0 && toks[i-1].op(".") {
+			quoteName(&out, t.text)
+			if odd(t.text) {
+				skip(t.pos, t.end)
+				quoteName(&second, t.text)
+			}
+			continue
+		}
+		if t.text[0] == '_' && i+1 < len(toks) && (toks[i+1].kind == tString || toks[i+1].kind == tHex) {
+			skip(t.pos, t.end) // the second reader takes a character set for a column
+		}
+		switch t.kw {
+		case kwSelect:
+			s.marks = append(s.marks, selectMark{before: pending})
+			pending = opUnion
+			if len(s.marks) > maxSelects {
+				return nil, refuse(codeComplex, "the statement has more than %d SELECT words", maxSelects)
+			}
+			out.WriteString("select /*")
+			out.WriteString(strconv.Itoa(len(s.marks) - 1))
+			out.WriteString("*/")
+			frames = append(frames, frame{mark: len(s.marks) - 1, depth: depth, first: -1, listing: true})
+			for i+1 < len(toks) && toks[i+1].kind == tWord && (toks[i+1].kw == kwModifier || toks[i+1].kw == kwAll || toks[i+1].kw == kwDistinct) {
+				i++
+				s.offsets = append(s.offsets, out.Len())
+				if toks[i].kw == kwDistinct {
+					out.WriteString(" distinct")
+				}
+				if toks[i].kw != kwDistinct || len(toks[i].text) != len("DISTINCT") {
+					skip(toks[i].pos, toks[i].end) // the second reader takes these modifiers for columns
+					if toks[i].kw == kwDistinct {
+						second.WriteString("distinct")
+					}
+				}
+				if strings.EqualFold(toks[i].text, "SQL_CALC_FOUND_ROWS") {
+					return nil, refuse(codeUnsupported, "SQL_CALC_FOUND_ROWS keeps state on the connection; use a second query with COUNT(*)")
+				}
+			}
+			continue
+		case kwUnion:
+			loose[depth] = true
+		case kwIntersect, kwExcept:
+			if t.kw == kwIntersect && loose[depth] {
+				return nil, refuse(codeAmbiguous, "INTERSECT binds tighter than UNION and EXCEPT; put the INTERSECT in brackets")
+			}
+			if t.kw == kwIntersect {
+				pending = opIntersect
+			} else {
+				pending, loose[depth] = opExcept, true
+			}
+			s.setOps++
+			out.WriteString("union")
+			continue
+		case kwLimit:
+			s.limits++
+		case kwOrder:
+			s.orders++
+		case kwInto:
+			return nil, refuse(codeNotReadOnly, "INTO (files and variables) is not allowed; leave it out")
+		case kwProcedure:
+			return nil, refuse(codeNotReadOnly, "PROCEDURE is not allowed; leave it out")
+		case kwFor:
+			if i+1 < len(toks) && (toks[i+1].kw == kwUpdate || toks[i+1].kw == kwShare) {
+				return nil, refuse(codeNotReadOnly, "locking reads (FOR UPDATE, FOR SHARE) are not allowed; leave the clause out")
+			}
+		case kwLock:
+			if i+1 < len(toks) && toks[i+1].kw == kwIn {
+				return nil, refuse(codeNotReadOnly, "locking reads (LOCK IN SHARE MODE) are not allowed; leave the clause out")
+			}
+		case kwTyped:
+			if i+1 < len(toks) && toks[i+1].kind == tString {
+				skip(t.pos, t.end) // a typed literal, for the second reader a plain one
+			}
+		}
+		out.WriteString(t.text)
+	}
+	for len(frames) > 0 {
+		frames = s.item(src, toks, len(toks), -1, frames)
+		if len(frames) > 0 {
+			frames = frames[:len(frames)-1]
+		}
+	}
+	second.WriteString(src[copied:toks[len(toks)-1].end])
+	s.deciding, s.second = out.String(), second.String()
+	return s, nil
+}
+
+// item advances the current select list by token i: a comma ends an item, a clause word or the end of the bracket ends the list.
+func (s *scan) item(src string, toks []token, i, depth int, frames []frame) []frame {
+	f := &frames[len(frames)-1]
+	flush := func() {
+		if f.first >= 0 {
+			s.marks[f.mark].items = append(s.marks[f.mark].items, src[toks[f.first].pos:toks[f.last].end])
+			f.first = -1
+		}
+	}
+	if i >= len(toks) {
+		flush()
+		return frames
+	}
+	t := toks[i]
+	if depth == f.depth {
+		switch t.kw {
+		case kwFrom, kwWhere, kwGroup, kwHaving, kwOrder, kwLimit, kwUnion, kwIntersect, kwExcept, kwWindow, kwFor, kwLock:
+			flush()
+			f.listing = false
+			return frames
+		}
+		if t.op(",") {
+			flush()
+			return frames
+		}
+		if t.op(")") {
+			flush()
+			f.listing = false
+			return frames
+		}
+	}
+	if f.first < 0 {
+		f.first = i
+	}
+	f.last = i
+	return frames
+}
+
+// emitString writes a string literal; literals that stand side by side are one literal for MySQL. i is left on the last of them.
+func (s *scan) emitString(out *strings.Builder, toks []token, i *int) {
+	text := toks[*i].text
+	for *i+1 < len(toks) && toks[*i+1].kind == tString && !toks[*i+1].national {
+		*i++
+		text += toks[*i].text
+	}
+	quoteString(out, text)
+}
+
+// aliasPlace tells whether token i stands where FROM has the alias of a table.
+func aliasPlace(toks []token, i int) bool {
+	if i < 2 {
+		return false
+	}
+	prev, before := toks[i-1], toks[i-2]
+	switch {
+	case prev.kw == kwAs, prev.kind == tQuoted:
+		return true
+	case prev.kind == tWord:
+		return before.kw == kwFrom || before.kw == kwJoin || before.op(",") || before.op(".")
+	}
+	return false
+}
+
+// odd tells whether a name needs back quotes before the parsers can read it although MySQL does not ask for them.
+func odd(w string) bool {
+	if isDigit(w[0]) {
+		return true
+	}
+	for i := range len(w) {
+		if w[i] >= 0x80 || w[i] == '$' {
+			return true
+		}
+	}
+	return false
+}
+
+// where gives the caller's token at offset pos of the deciding text, for an error message.
+func (s *scan) where(pos int) (token, bool) {
+	for i := len(s.offsets) - 1; i >= 0; i-- {
+		if s.offsets[i] < pos && i < len(s.toks) {
+			return s.toks[i], true
+		}
+	}
+	return token{}, false
+}

@@ -1,0 +1,418 @@
+package sqlguard
+
+import (
+	"strconv"
+	"strings"
+)
+
+// printer writes the closed form as SQL that MySQL 8 and MariaDB read alike on a utf8mb4 connection with the default sql_mode.
+type printer struct {
+	strings.Builder
+	ctes map[*cteDef]int // numbers of the WITH elements, in the order of printing
+}
+
+func (p *printer) s(s word) { p.WriteString(string(s)) }
+
+func (p *printer) name(s string) { quoteName(&p.Builder, s) }
+
+// quoteName writes a name in back quotes.
+func quoteName(b *strings.Builder, s string) {
+	b.WriteByte('`')
+	for {
+		i := strings.IndexByte(s, '`')
+		if i < 0 {
+			break
+		}
+		b.WriteString(s[:i+1])
+		b.WriteByte('`')
+		s = s[i+1:]
+	}
+	b.WriteString(s)
+	b.WriteByte('`')
+}
+
+// quoteString writes a text literal: quotes doubled, backslash and the characters that hurt in a log or a client escaped. It is right only while
+// the connection is utf8mb4 and sql_mode lacks NO_BACKSLASH_ESCAPES, which the executor pins.
+func quoteString(b *strings.Builder, s string) {
+	b.WriteByte('\'')
+	last := 0
+	for i := range len(s) {
+		var esc string
+		switch s[i] {
+		case '\'':
+			esc = "''"
+		case '\\':
+			esc = `\\`
+		case 0:
+			esc = `\0`
+		case '\n':
+			esc = `\n`
+		case '\r':
+			esc = `\r`
+		case 0x1a:
+			esc = `\Z`
+		default:
+			continue
+		}
+		b.WriteString(s[last:i])
+		b.WriteString(esc)
+		last = i + 1
+	}
+	b.WriteString(s[last:])
+	b.WriteByte('\'')
+}
+
+func (w word) write(p *printer) { p.s(w) }
+
+func (s seq) write(p *printer) {
+	for _, e := range s {
+		e.write(p)
+	}
+}
+
+func (p *printer) list(es []expr) {
+	for i, e := range es {
+		if i > 0 {
+			p.s(", ")
+		}
+		e.write(p)
+	}
+}
+
+func (c call) write(p *printer) {
+	p.s(c.name)
+	p.s("(")
+	p.list(c.args)
+	p.s(")")
+}
+
+func (n nary) write(p *printer) {
+	p.s("(")
+	for i, e := range n.args {
+		if i > 0 {
+			p.s(n.op)
+		}
+		e.write(p)
+	}
+	p.s(")")
+}
+
+func (s strLit) write(p *printer) { quoteString(&p.Builder, string(s)) }
+
+func (s bytesLit) write(p *printer) {
+	const digits = "0123456789ABCDEF"
+	p.s("X'")
+	for i := range len(s) {
+		p.WriteByte(digits[s[i]>>4])
+		p.WriteByte(digits[s[i]&15])
+	}
+	p.s("'")
+}
+
+func (n numLit) write(p *printer)  { p.WriteString(string(n)) }
+func (n ordinal) write(p *printer) { p.WriteString(strconv.Itoa(int(n))) }
+func (n outName) write(p *printer) { p.name(string(n)) }
+
+func (c colRef) write(p *printer) {
+	p.name(c.rel.alias)
+	p.s(".")
+	p.name(c.rel.cols[c.col].name)
+}
+
+func (s subquery) write(p *printer) {
+	p.s("(")
+	p.query(s.q)
+	p.s(")")
+}
+
+func (w windowName) write(p *printer) {
+	p.s("`w")
+	p.WriteString(strconv.Itoa(int(w) + 1))
+	p.s("`")
+}
+
+func (p *printer) query(q *query) {
+	if len(q.with) > 0 {
+		p.s("WITH ")
+		if q.recurse {
+			p.s("RECURSIVE ")
+		}
+		for i, c := range q.with {
+			if i > 0 {
+				p.s(", ")
+			}
+			p.cte(c)
+			if c.columns != nil {
+				p.s("(")
+				for k, n := range c.columns {
+					if k > 0 {
+						p.s(", ")
+					}
+					p.name(n)
+				}
+				p.s(")")
+			}
+			p.s(" AS (")
+			p.query(c.q)
+			p.s(")")
+		}
+		p.s(" ")
+	}
+	q.body.writeBody(p)
+	p.orderBy(q.order)
+	if l := q.limit; l != nil {
+		p.s(" LIMIT ")
+		p.WriteString(strconv.FormatUint(l.count, 10))
+		if l.offset > 0 {
+			p.s(" OFFSET ")
+			p.WriteString(strconv.FormatUint(l.offset, 10))
+		}
+	}
+}
+
+func (p *printer) cte(c *cteDef) {
+	id, ok := p.ctes[c]
+	if !ok {
+		if p.ctes == nil {
+			p.ctes = map[*cteDef]int{}
+		}
+		id = len(p.ctes) + 1
+		p.ctes[c] = id
+	}
+	p.s("`cte_")
+	p.WriteString(strconv.Itoa(id))
+	p.s("`")
+}
+
+func (p *printer) orderBy(items []orderItem) {
+	for i, o := range items {
+		if i == 0 {
+			p.s(" ORDER BY ")
+		} else {
+			p.s(", ")
+		}
+		o.e.write(p)
+		if o.desc {
+			p.s(" DESC")
+		}
+	}
+}
+
+func (b *selectBody) writeBody(p *printer) {
+	p.s("SELECT ")
+	if b.distinct {
+		p.s("DISTINCT ")
+	}
+	for i, it := range b.items {
+		if i > 0 {
+			p.s(", ")
+		}
+		it.e.write(p)
+		p.s(" AS ")
+		p.outputName(it.name)
+	}
+	for i, f := range b.from {
+		if i == 0 {
+			p.s(" FROM ")
+		} else {
+			p.s(", ")
+		}
+		f.writeFrom(p)
+	}
+	if len(b.from) == 0 && b.where != nil {
+		p.s(" FROM DUAL")
+	}
+	if b.where != nil {
+		p.s(" WHERE ")
+		b.where.write(p)
+	}
+	if len(b.group) > 0 {
+		p.s(" GROUP BY ")
+		p.list(b.group)
+		if b.rollup {
+			p.s(" WITH ROLLUP")
+		}
+	}
+	if b.having != nil {
+		p.s(" HAVING ")
+		b.having.write(p)
+	}
+	for i := range b.windows {
+		if i == 0 {
+			p.s(" WINDOW ")
+		} else {
+			p.s(", ")
+		}
+		windowName(i).write(p)
+		p.s(" AS ")
+		b.windows[i].spec.write(p)
+	}
+}
+
+// outputName writes the name of a result column. The empty name of SELECT ” cannot be back-quoted, but it can be a string.
+func (p *printer) outputName(n string) {
+	if n == "" {
+		p.s("''")
+		return
+	}
+	p.name(n)
+}
+
+func (w windowSpec) write(p *printer) {
+	p.s("(")
+	sep := word("")
+	if w.base != nil {
+		w.base.write(p)
+		sep = " "
+	}
+	if len(w.partition) > 0 {
+		p.s(sep)
+		p.s("PARTITION BY ")
+		p.list(w.partition)
+	}
+	p.orderBy(w.order)
+	if w.frame != nil {
+		p.s(" ")
+		w.frame.write(p)
+	}
+	p.s(")")
+}
+
+func (b *setBody) writeBody(p *printer) {
+	p.arm(b.left, b.left.bare(b.op))
+	switch b.op {
+	case opIntersect:
+		p.s(" INTERSECT ")
+	case opExcept:
+		p.s(" EXCEPT ")
+	default:
+		p.s(" UNION ")
+	}
+	if b.all {
+		p.s("ALL ")
+	}
+	_, set := b.right.body.(*setBody)
+	p.arm(b.right, !set && b.right.plain())
+}
+
+func (p *printer) arm(q *query, bare bool) {
+	if !bare {
+		p.s("(")
+	}
+	p.query(q)
+	if !bare {
+		p.s(")")
+	}
+}
+
+// plain tells whether nothing surrounds the body of q.
+func (q *query) plain() bool { return len(q.with) == 0 && len(q.order) == 0 && q.limit == nil }
+
+// bare tells whether q may stand as the left arm of op without brackets: operators of one rank read from the left, INTERSECT binds tighter.
+func (q *query) bare(op setOp) bool {
+	if !q.plain() {
+		return false
+	}
+	s, ok := q.body.(*setBody)
+	return !ok || op != opIntersect || s.op == opIntersect
+}
+
+func (r *relation) writeFrom(p *printer) {
+	switch {
+	case r.cte != nil:
+		p.cte(r.cte)
+	case r.derived != nil:
+		if r.lateral {
+			p.s("LATERAL ")
+		}
+		p.s("(")
+		p.query(r.derived)
+		p.s(")")
+	case r.jsonTable != nil:
+		r.jsonTable.write(p)
+	default:
+		p.name(r.schema)
+		p.s(".")
+		p.name(r.table)
+	}
+	p.s(" AS ")
+	p.name(r.alias)
+}
+
+func (j *joinItem) writeFrom(p *printer) {
+	j.left.writeFrom(p)
+	p.s(j.kind)
+	if _, nested := j.right.(*joinItem); nested {
+		p.s("(")
+		j.right.writeFrom(p)
+		p.s(")")
+	} else {
+		j.right.writeFrom(p)
+	}
+	if j.on != nil {
+		p.s(" ON ")
+		j.on.write(p)
+	}
+}
+
+func (l parenItem) writeFrom(p *printer) {
+	p.s("(")
+	for i, f := range l {
+		if i > 0 {
+			p.s(", ")
+		}
+		f.writeFrom(p)
+	}
+	p.s(")")
+}
+
+func (j *jsonTable) write(p *printer) {
+	p.s("JSON_TABLE(")
+	j.doc.write(p)
+	p.s(", ")
+	quoteString(&p.Builder, j.path)
+	p.s(" ")
+	p.jsonColumns(j.cols)
+	p.s(")")
+}
+
+func (p *printer) jsonColumns(cols []jsonColumn) {
+	p.s("COLUMNS(")
+	for i, c := range cols {
+		if i > 0 {
+			p.s(", ")
+		}
+		if c.nested != nil {
+			p.s("NESTED PATH ")
+			quoteString(&p.Builder, c.path)
+			p.s(" ")
+			p.jsonColumns(c.nested)
+			continue
+		}
+		p.name(c.name)
+		if c.ordinality {
+			p.s(" FOR ORDINALITY")
+			continue
+		}
+		p.s(" ")
+		c.typ.write(p)
+		if c.exists {
+			p.s(" EXISTS")
+		}
+		p.s(" PATH ")
+		quoteString(&p.Builder, c.path)
+		if c.onEmpty != nil {
+			p.s(" ")
+			c.onEmpty.write(p)
+			p.s(" ON EMPTY")
+		}
+		if c.onError != nil {
+			p.s(" ")
+			c.onError.write(p)
+			p.s(" ON ERROR")
+		}
+	}
+	p.s(")")
+}
+
+func (p *printer) uint(n uint64) { p.WriteString(strconv.FormatUint(n, 10)) }

@@ -1,0 +1,482 @@
+package sqlguard
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	sp "vitess.io/vitess/go/vt/sqlparser"
+)
+
+// conv turns the deciding reader's tree into the closed form. It stops at the first thing that is not known or not allowed.
+type conv struct {
+	g       *Guard
+	s       *scan
+	tables  map[*entry]bool
+	columns map[*source]bool
+	touched []*relation // relations referenced since it was last cut
+	refs    int         // column references so far
+	nodes   int
+	deep    int
+	limits  int // Limit nodes, ORDER BY lists, SELECT marks and changed set operators met: all that the text has must turn up
+	orders  int
+	marks   int
+	setOps  int
+	facts   facts
+}
+
+func (c *conv) node() {
+	if c.nodes++; c.nodes > maxNodes {
+		fail(codeComplex, "the statement is too large; ask for fewer columns or conditions")
+	}
+}
+
+// query converts a SELECT, VALUES or set operation. pending is the recursive CTE whose columns its first arm defines, or nil.
+func (c *conv) query(ts sp.TableStatement, outer *scope, env *cteEnv, pending *cteDef) *query {
+	c.enter()
+	defer c.leave()
+	switch n := ts.(type) {
+	case *sp.Select:
+		q := c.selectQuery(n, outer, env)
+		define(pending, q)
+		return q
+	case *sp.Union:
+		return c.setQuery(n, outer, env, pending)
+	case *sp.ValuesStatement:
+		q := c.values(n, outer, env)
+		define(pending, q)
+		return q
+	}
+	failUnsupported("this kind of query")
+	return nil
+}
+
+func (c *conv) enter() {
+	if c.deep++; c.deep > maxSpine {
+		fail(codeComplex, "the statement is nested too deeply")
+	}
+}
+
+func (c *conv) leave() { c.deep-- }
+
+// define gives a CTE its columns: the names of its list or of the query, the lineage of the query.
+func define(d *cteDef, q *query) {
+	if d == nil || d.known {
+		return
+	}
+	if d.columns != nil && len(d.columns) != len(q.outputs) {
+		fail(codeSyntax, "the column list of %s has %d names for %d columns", show(d.name), len(d.columns), len(q.outputs))
+	}
+	d.cols = relColumns(q.outputs, d.columns, d.name)
+	d.known = true
+}
+
+// relColumns turns outputs into the columns of a derived table or CTE. Two columns of one name would be an error of the server.
+func relColumns(outs []output, names []string, of string) []relColumn {
+	cols := make([]relColumn, len(outs))
+	seen := make(map[string]bool, len(outs))
+	for i, o := range outs {
+		n := o.name
+		if names != nil {
+			n = names[i]
+		}
+		k := fold(n)
+		if seen[k] {
+			fail(codeAmbiguous, "%s has two columns named %s; give one of them another name with AS", show(of), show(n))
+		}
+		seen[k] = true
+		cols[i] = relColumn{name: n, key: k, src: o.src, masked: o.masked}
+	}
+	return cols
+}
+
+// with converts a WITH clause and returns the names in scope behind it.
+func (c *conv) with(w *sp.With, outer *scope, env *cteEnv, q *query) *cteEnv {
+	if w == nil {
+		return env
+	}
+	q.recurse = w.Recursive
+	seen := map[string]bool{}
+	for _, n := range w.CTEs {
+		name := alias(n.ID.String(), "the CTE name", 64)
+		if seen[fold(name)] {
+			fail(codeSyntax, "the CTE name %s is used twice", show(name))
+		}
+		seen[fold(name)] = true
+		d := &cteDef{name: name}
+		for _, col := range n.Columns {
+			d.columns = append(d.columns, alias(col.String(), "the column name", 64))
+		}
+		inner := env
+		var pending *cteDef
+		if w.Recursive {
+			inner, pending = &cteEnv{env, d}, d
+		}
+		d.q = c.query(n.Subquery, outer, inner, pending)
+		if w.Recursive && d.used {
+			for _, o := range d.q.outputs {
+				if o.masked != nil {
+					c.masked(o.name)
+				}
+			}
+		}
+		d.known = false
+		define(d, d.q)
+		q.with = append(q.with, d)
+		env = &cteEnv{env, d}
+	}
+	return env
+}
+
+func (c *conv) setQuery(n *sp.Union, outer *scope, env *cteEnv, pending *cteDef) *query {
+	q := &query{}
+	if n.Lock != sp.NoLock {
+		fail(codeNotReadOnly, "locking reads are not allowed; leave the clause out")
+	}
+	if n.Into != nil {
+		fail(codeNotReadOnly, "INTO is not allowed; leave it out")
+	}
+	env = c.with(n.With, outer, env, q)
+	b := &setBody{all: !n.Distinct}
+	b.left = c.query(n.Left, outer, env, pending)
+	b.op = c.operator(n.Right)
+	b.right = c.query(n.Right, outer, env, nil)
+	if len(b.left.outputs) != len(b.right.outputs) {
+		fail(codeSyntax, "the SELECTs of a set operation have %d and %d columns", len(b.left.outputs), len(b.right.outputs))
+	}
+	for i, l := range b.left.outputs {
+		r := b.right.outputs[i]
+		o := output{name: l.name, masked: merge(l.masked, r.masked)}
+		if l.src == r.src {
+			o.src = l.src
+		}
+		if o.masked != nil && (b.op != opUnion || !b.all) {
+			fail(codeMasked, "column %s is masked: only UNION ALL can carry it", show(o.name))
+		}
+		q.outputs = append(q.outputs, o)
+	}
+	q.body = b
+	sc := &scope{parent: outer, outs: q.outputs, union: true}
+	q.order = c.orderBy(ctx{sc: sc, env: env, aliases: unionAlias}, n.OrderBy)
+	q.limit = c.limit(n.Limit)
+	return q
+}
+
+// operator tells which set operator stood before the arm ts: the mark of its first SELECT knows it.
+func (c *conv) operator(ts sp.TableStatement) setOp {
+	for {
+		switch n := ts.(type) {
+		case *sp.Union:
+			if n.With != nil {
+				return opUnion
+			}
+			ts = n.Left
+			continue
+		case *sp.Select:
+			m := c.mark(n)
+			if op := m.before; op != opUnion {
+				c.setOps++
+				return op
+			}
+		}
+		return opUnion
+	}
+}
+
+// mark finds what the scan knows of a SELECT.
+func (c *conv) mark(n *sp.Select) *selectMark {
+	cs := n.Comments.GetComments()
+	if len(cs) != 1 {
+		fail(codeAmbiguous, "the statement could not be matched to its text; write it without brackets around its SELECTs")
+	}
+	i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(cs[0], "/*"), "*/"))
+	if err != nil || i < 0 || i >= len(c.s.marks) {
+		fail(codeAmbiguous, "the statement could not be matched to its text; write it without brackets around its SELECTs")
+	}
+	return &c.s.marks[i]
+}
+
+func merge(a, b []*source) []*source {
+	out := a
+next:
+	for _, s := range b {
+		for _, t := range out {
+			if s == t {
+				continue next
+			}
+		}
+		out = append(out[:len(out):len(out)], s)
+	}
+	return out
+}
+
+func (c *conv) selectQuery(n *sp.Select, outer *scope, env *cteEnv) *query {
+	c.node()
+	q := &query{}
+	switch {
+	case n.Lock != sp.NoLock:
+		fail(codeNotReadOnly, "locking reads are not allowed; leave the clause out")
+	case n.Into != nil:
+		fail(codeNotReadOnly, "INTO is not allowed; leave it out")
+	case n.SQLCalcFoundRows:
+		failUnsupported("SQL_CALC_FOUND_ROWS")
+	case n.SelectExprs == nil || len(n.SelectExprs.Exprs) == 0:
+		failUnsupported("an empty select list")
+	}
+	m := c.mark(n)
+	c.marks++
+	env = c.with(n.With, outer, env, q)
+	b := &selectBody{distinct: n.Distinct}
+	q.body = b
+	sc := &scope{parent: outer}
+	x := ctx{sc: sc, env: env}
+	c.fromClause(x, b, n.From)
+	if n.Where != nil {
+		b.where = c.condition(x, n.Where.Expr)
+	}
+	c.notLoose(sc)
+	c.windows(x, b, n.Windows)
+	c.selectList(x, b, q, n.SelectExprs.Exprs, m)
+	sc.outs, sc.items = q.outputs, b.items
+	if b.distinct {
+		for _, o := range q.outputs {
+			if o.masked != nil {
+				fail(codeMasked, "column %s is masked: DISTINCT would compare it; leave DISTINCT or the column out", show(o.name))
+			}
+		}
+	}
+	if n.GroupBy != nil {
+		b.rollup = n.GroupBy.WithRollup
+		for _, e := range n.GroupBy.Exprs {
+			b.group = append(b.group, c.groupItem(x, e))
+		}
+	}
+	if n.Having != nil {
+		h := x
+		h.aliases = havingAlias
+		b.having = c.expr(h, n.Having.Expr)
+	}
+	x.aliases = inlineAlias
+	q.order = c.orderBy(x, n.OrderBy)
+	q.limit = c.limit(n.Limit)
+	return q
+}
+
+// selectList converts the outputs and gives each the name that MySQL would give it.
+func (c *conv) selectList(x ctx, b *selectBody, q *query, items []sp.SelectExpr, m *selectMark) {
+	if len(m.items) != len(items) {
+		fail(codeAmbiguous, "the select list can be read in more than one way")
+	}
+	for i, it := range items {
+		switch n := it.(type) {
+		case *sp.StarExpr:
+			c.star(x, b, q, n)
+		case *sp.AliasedExpr:
+			e, masked, src := c.bare(x, n.Expr)
+			var name string
+			if n.As.NotEmpty() {
+				name = alias(n.As.String(), "the alias", 256)
+			} else {
+				name = autoName(n.Expr, m.items[i])
+			}
+			b.items = append(b.items, selectItem{e, name})
+			q.outputs = append(q.outputs, output{name: name, src: src, masked: masked})
+		default:
+			failUnsupported("NEXT VALUE")
+		}
+		if len(q.outputs) > maxOutputs {
+			fail(codeComplex, "the result has more than %d columns", maxOutputs)
+		}
+	}
+}
+
+func (c *conv) star(x ctx, b *selectBody, q *query, n *sp.StarExpr) {
+	vis := x.sc.vis
+	if n.TableName.NonEmpty() {
+		_, r := (&scope{rels: x.sc.rels}).relation(n.TableName.Qualifier.String(), n.TableName.Name.String())
+		if r == nil {
+			fail(codeTable, "%s is not a table or alias of this query; it has %s", show(n.TableName.Name.String()), list(x.sc.aliasesInScope(), 8))
+		}
+		vis = nil
+		for i := range r.cols {
+			vis = append(vis, visible{r, i})
+		}
+	}
+	if len(vis) == 0 {
+		fail(codeSyntax, "a star needs a table")
+	}
+	for _, v := range vis {
+		e, col := c.ref(v)
+		b.items = append(b.items, selectItem{e, col.name})
+		q.outputs = append(q.outputs, output{name: col.name, src: col.src, masked: col.masked})
+	}
+}
+
+// autoName is the name that MySQL gives an item without alias: that of a column as it was written, the text of a string, else the source text.
+func autoName(e sp.Expr, text string) string {
+	switch n := e.(type) {
+	case *sp.ColName:
+		text = n.Name.String()
+	case *sp.Literal:
+		if n.Type == sp.StrVal {
+			text = n.Val
+		}
+	case *sp.IntroducerExpr:
+		if l, ok := n.Expr.(*sp.Literal); ok && l.Type == sp.StrVal {
+			text = l.Val
+		}
+	case *sp.NullVal:
+		text = "NULL"
+	case sp.BoolVal:
+		text = "FALSE"
+		if n {
+			text = "TRUE"
+		}
+	}
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return r <= ' ' })
+	text = strings.TrimRight(text, " ")
+	if i := strings.IndexByte(text, 0); i >= 0 {
+		text = text[:i]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r > 0xffff {
+			return '?'
+		}
+		return r
+	}, text)
+	if utf8.RuneCountInString(text) > 256 {
+		text = strings.TrimRight(string([]rune(text)[:256]), " ")
+	}
+	return text
+}
+
+// groupItem: a position, a column, an output by name (as its position), or an expression.
+func (c *conv) groupItem(x ctx, e sp.Expr) expr {
+	if o, ok := c.position(x.sc, e); ok {
+		return o
+	}
+	if n, ok := e.(*sp.ColName); ok && n.Qualifier.IsEmpty() {
+		key := fold(n.Name.String())
+		if _, found := x.sc.lookup(key); found == 0 {
+			if o := c.findOutput(x.sc, n.Name.String(), key); o >= 0 {
+				c.facts.column("", n.Name.String())
+				c.maskedOutput(x.sc.outs[o], n.Name.String())
+				return ordinal(o + 1)
+			}
+		}
+	}
+	x.aliases = inlineAlias
+	r := c.expr(x, e)
+	if cr, ok := r.(colRef); ok {
+		x.sc.group = append(x.sc.group, visible{cr.rel, cr.col})
+	}
+	return r
+}
+
+// position reads an integer that stands for an output.
+func (c *conv) position(s *scope, e sp.Expr) (ordinal, bool) {
+	l, ok := e.(*sp.Literal)
+	if !ok || l.Type != sp.IntVal {
+		return 0, false
+	}
+	i, err := strconv.Atoi(l.Val)
+	if err != nil || i < 1 || i > len(s.outs) {
+		fail(codeSyntax, "position %s is not a result column", show(l.Val))
+	}
+	c.maskedOutput(s.outs[i-1], s.outs[i-1].name)
+	return ordinal(i), true
+}
+
+// orderBy converts the ORDER BY of a query: the outputs come first when the whole item is a name.
+func (c *conv) orderBy(x ctx, o sp.OrderBy) []orderItem {
+	if len(o) == 0 {
+		return nil
+	}
+	c.orders++
+	var out []orderItem
+	for _, it := range o {
+		out = append(out, orderItem{c.orderItem(x, it.Expr), it.Direction == sp.DescOrder})
+	}
+	return out
+}
+
+func (c *conv) orderItem(x ctx, e sp.Expr) expr {
+	if o, ok := c.position(x.sc, e); ok {
+		return o
+	}
+	if n, ok := e.(*sp.ColName); ok && n.Qualifier.IsEmpty() {
+		if o := c.findOutput(x.sc, n.Name.String(), fold(n.Name.String())); o >= 0 {
+			c.facts.column("", n.Name.String())
+			c.maskedOutput(x.sc.outs[o], n.Name.String())
+			return ordinal(o + 1)
+		}
+	}
+	return c.expr(x, e)
+}
+
+func (c *conv) limit(l *sp.Limit) *limit {
+	if l == nil {
+		return nil
+	}
+	c.limits++
+	out := &limit{count: c.count(l.Rowcount)}
+	if l.Offset != nil {
+		out.offset = c.count(l.Offset)
+	}
+	return out
+}
+
+func (c *conv) count(e sp.Expr) uint64 {
+	l, ok := e.(*sp.Literal)
+	if !ok || l.Type != sp.IntVal {
+		fail(codeUnsupported, "LIMIT takes a number; an expression is not supported")
+	}
+	n, err := strconv.ParseUint(l.Val, 10, 64)
+	if err != nil {
+		fail(codeSyntax, "LIMIT %s is out of range", show(l.Val))
+	}
+	return n
+}
+
+// values writes VALUES ROW(..), .. as a UNION ALL, which every server reads; its columns are named column_0 and so on, as MySQL names them.
+func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
+	if len(n.Rows) == 0 || n.ListArg != "" {
+		failUnsupported("VALUES without rows")
+	}
+	q := &query{}
+	env = c.with(n.With, outer, env, q)
+	x := ctx{sc: &scope{parent: outer}, env: env}
+	width := len(n.Rows[0])
+	var left *query
+	for _, row := range n.Rows {
+		if len(row) != width || width == 0 {
+			fail(codeSyntax, "the rows of VALUES differ in length")
+		}
+		c.enterArm()
+		b := &selectBody{}
+		arm := &query{body: b}
+		for i, e := range row {
+			name := "column_" + strconv.Itoa(i)
+			b.items = append(b.items, selectItem{c.expr(x, e), name})
+			arm.outputs = append(arm.outputs, output{name: name})
+		}
+		if left == nil {
+			left = arm
+			continue
+		}
+		left = &query{body: &setBody{all: true, left: left, right: arm}, outputs: left.outputs}
+	}
+	q.body, q.outputs = left.body, left.outputs
+	sc := &scope{parent: outer, outs: q.outputs, union: true}
+	q.order = c.orderBy(ctx{sc: sc, env: env, aliases: unionAlias}, n.Order)
+	q.limit = c.limit(n.Limit)
+	return q
+}
+
+func (c *conv) enterArm() {
+	if c.marks++; c.marks > 2*maxSelects {
+		fail(codeComplex, "VALUES has too many rows")
+	}
+	c.marks--
+	c.node()
+}
