@@ -128,16 +128,22 @@ func (x *exchange) read(ctx context.Context, _ mcp.ReadResourceRequest) (content
 	return one(mimeJSON, string(schema)), nil
 }
 
+// noVerdict is the answer when none could be reached.
+const noVerdict = `{"verdict":"REJECTED","reason":"STORE_UNAVAILABLE","checked":"EXISTENCE","run_id":"","tool_call_id":""}`
+
 // verdict has the citation checked. Whatever happens, the answer is a verdict: one that could not be reached rejects.
-func (x *exchange) verdict(ctx context.Context) string {
+func (x *exchange) verdict(ctx context.Context) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.s.logPanic(ctx, "verdict")
+			text = noVerdict
+		}
+	}()
 	run := x.s.o.Resolver.Current(x.caller.Principal, x.explicitRun())
 	v := x.s.o.Verifier.VerifyURI(ctx, evidence.Caller{Principal: x.caller.Principal, Run: run}, escapeURI(x.msg.uri))
-	if v.Outcome == "" {
-		v = evidence.Verdict{Outcome: evidence.Rejected, Reason: evidence.StoreUnavailable, Checked: evidence.Existence}
-	}
 	b, err := strictjson.Encode(v)
-	if err != nil {
-		return `{"verdict":"REJECTED","reason":"STORE_UNAVAILABLE","checked":"EXISTENCE","run_id":"","tool_call_id":""}`
+	if err != nil || v.Outcome == "" {
+		return noVerdict
 	}
 	return string(b)
 }
