@@ -115,8 +115,8 @@ func (p *parsed) details(i, margin, indent int) int {
 
 // rust adds a numbered frame and its place, and returns how many lines they are.
 func (p *parsed) rust(i int) int {
-	t := strings.TrimSpace(p.lines[i])
-	name := t[leadingNumber(t)+2:]
+	t := strings.TrimLeft(p.lines[i], " ")
+	name := strings.TrimSpace(t[leadingNumber(t)+2:])
 	if strings.HasPrefix(name, "0x") { // "0x55d0 - name"
 		if _, after, ok := strings.Cut(name, " - "); ok {
 			name = after

@@ -184,27 +184,37 @@ func joinLast(es []entry, n int) []entry {
 // fold appends the frames from lo to hi, with cycles that repeat in a row as one entry.
 func (p *parsed) fold(es []entry, lo, hi int32) []entry {
 	for i := lo; i < hi; {
-		best, times := int32(1), 1
-		for period := int32(1); period <= maxPeriod && i+2*period <= hi; period++ {
-			n := int32(0) // how far the frames equal those one period before
-			for i+period+n < hi && p.frames[i+n].same == p.frames[i+period+n].same {
-				n++
+		period, times := p.cycle(i, hi)
+		if times > 1 {
+			// A cycle that itself holds a run is left to that run, or a second Trim would fold it.
+			for k := i; k < i+period && times > 1; k++ {
+				if _, inner := p.cycle(k, i+period); inner > 1 {
+					period, times = 1, 1
+				}
 			}
-			if r := int(n/period) + 1; r > 1 && int32(r-1)*period > int32(times-1)*best {
-				best, times = period, r
-			}
-		}
-		if int32(times-1)*best < 2 { // nothing to gain
-			best, times = 1, 1
 		}
 		e := entry{times: times, mark: -1, folded: times > 1}
-		for k := range best {
+		for k := range period {
 			e.frames = append(e.frames, i+k)
 		}
 		es = append(es, e)
-		i += best * int32(times)
+		i += period * int32(times)
 	}
 	return es
+}
+
+// cycle finds the shortest cycle that repeats from frame i on and saves at least two frames; 1, 1 if there is none.
+func (p *parsed) cycle(i, hi int32) (period int32, times int) {
+	for period = 1; period <= maxPeriod && i+2*period <= hi; period++ {
+		n := int32(0) // how far the frames equal those one period before
+		for i+period+n < hi && p.frames[i+n].same == p.frames[i+period+n].same {
+			n++
+		}
+		if times = int(n/period) + 1; times > 1 && int32(times-1)*period >= 2 {
+			return period, times
+		}
+	}
+	return 1, 1
 }
 
 // choose decides which entries stay.
