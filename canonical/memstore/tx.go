@@ -107,7 +107,7 @@ func (t *tx) Runs(max int) []*steps.Run {
 			out = append(out, &r.Run)
 		}
 	}
-	slices.SortFunc(out, func(a, b *steps.Run) int { return cmp.Or(cmp.Compare(b.Opened, a.Opened), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b *steps.Run) int { return cmp.Or(cmp.Compare(b.Opened, a.Opened), cmp.Compare(b.ID, a.ID)) })
 	return out[:min(len(out), max)]
 }
 

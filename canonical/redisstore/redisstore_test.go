@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 	"github.com/seed-069badc9/mcp-gateway/canonical/canonicaltest"
+	"github.com/seed-069badc9/mcp-gateway/canonical/memstore"
 )
 
 // unit is what the suite waits in: a loaded machine still keeps 300 ms apart.
@@ -37,3 +38,16 @@ func conformance(t *testing.T, o Options) {
 }
 
 func TestConformance(t *testing.T) { conformance(t, Options{}) }
+
+func TestAgreesWithTheMemoryStore(t *testing.T) {
+	srv := startServer(t)
+	s, c := srv.store(t, Options{}), srv.admin(t)
+	canonicaltest.Agree(t, func() canonicaltest.Pair {
+		if err := c.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return canonicaltest.Pair{Want: memstore.New(nil), Got: s, Done: func() { lives(t, c, time.Hour+canonical.RunGrace) }}
+	})
+}
+
+func BenchmarkCall(b *testing.B) { canonicaltest.Bench(b, startServer(b).store(b, Options{})) }

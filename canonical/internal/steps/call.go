@@ -130,7 +130,7 @@ func Open(tx Tx, a canonical.OpenArgs) (canonical.Grant, error) {
 		tx.SaveRun(r)
 	}
 	tx.AddCall(r, &Call{Nonce: a.Nonce, Grant: g, Info: canonical.CallInfo{Call: a.Call, Tool: a.Tool, State: canonical.StateProjecting, StartedAt: g.StartedAt}})
-	tx.AddRecord(&Record{Gen: r.Gen, Nonce: a.Nonce, Record: canonical.Record{Run: r.ID, Call: a.Call, Tool: a.Tool, State: canonical.StateProjecting, Request: a.Request,
+	tx.AddRecord(&Record{Gen: r.Gen, Nonce: a.Nonce, RequestLen: int64(len(a.Request)), Record: canonical.Record{Run: r.ID, Call: a.Call, Tool: a.Tool, State: canonical.StateProjecting, Request: a.Request,
 		Salt: r.Salt, Projector: a.Projector, StartedAt: g.StartedAt, ExpiresAt: g.ExpiresAt}})
 	if a.Minted {
 		tx.SetMinted(a.Call, r.ID, expires)
@@ -173,7 +173,7 @@ func Close(tx Tx, a canonical.CloseArgs) (canonical.Closed, error) {
 	rec.State, rec.Code, rec.CompletedAt, rec.Evidence = out.State, out.Code, out.CompletedAt, "ERROR"
 	if out.State == canonical.StateReady {
 		rec.Evidence, rec.Raw, rec.Observation, rec.Truncated = a.Evidence.String(), a.Raw, a.Observation, a.Truncated
-		tx.AddLive(BucketEnd(rec.StartedAt.UnixMilli(), rec.ExpiresAt.UnixMilli()), int64(len(a.Raw)+len(a.Observation)+len(rec.Request)))
+		tx.AddLive(BucketEnd(rec.StartedAt.UnixMilli(), rec.ExpiresAt.UnixMilli()), int64(len(a.Raw)+len(a.Observation))+rec.RequestLen)
 	}
 	rec.Target, rec.Closed = target, out
 	c.Info.State, c.Info.Evidence, c.Info.Code, c.Info.CompletedAt = rec.State, rec.Evidence, rec.Code, rec.CompletedAt

@@ -61,10 +61,11 @@ type Facts interface {
 // Record is a stored record with what its driver needs to close it.
 type Record struct {
 	canonical.Record
-	Gen    int64
-	Nonce  string
-	Target string           // how it was closed, to recognise a repeated CLOSE
-	Closed canonical.Closed // the answer of the first CLOSE
+	Gen        int64
+	Nonce      string
+	RequestLen int64
+	Target     string           // how it was closed, to recognise a repeated CLOSE
+	Closed     canonical.Closed // the answer of the first CLOSE
 }
 
 // Call is what a run keeps of one of its calls.

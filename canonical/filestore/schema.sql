@@ -1,0 +1,21 @@
+PRAGMA application_id = 1835231095;
+PRAGMA user_version = 1;
+CREATE TABLE runs (
+	id INTEGER PRIMARY KEY, owner TEXT NOT NULL, run TEXT NOT NULL, gen INTEGER NOT NULL, closed INTEGER NOT NULL, opened INTEGER NOT NULL, expires INTEGER NOT NULL, state BLOB NOT NULL,
+	UNIQUE (owner, run, gen)
+);
+CREATE INDEX runs_expires ON runs (expires);
+CREATE TABLE calls (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, call TEXT NOT NULL, state BLOB NOT NULL, UNIQUE (run, call));
+CREATE TABLE facts (run INTEGER NOT NULL, member BLOB NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run, member)) WITHOUT ROWID;
+CREATE TABLE records (
+	owner TEXT NOT NULL, run TEXT NOT NULL, call TEXT NOT NULL, gen INTEGER NOT NULL, nonce TEXT NOT NULL, minted INTEGER NOT NULL DEFAULT 0,
+	target TEXT NOT NULL DEFAULT '', answer BLOB, state TEXT NOT NULL, evidence TEXT NOT NULL DEFAULT '', code TEXT NOT NULL DEFAULT '', tool TEXT NOT NULL,
+	request BLOB, request_len INTEGER NOT NULL, raw BLOB, observation BLOB, truncated INTEGER NOT NULL DEFAULT 0, salt BLOB NOT NULL, projector TEXT NOT NULL,
+	started INTEGER NOT NULL, completed INTEGER NOT NULL DEFAULT 0, expires INTEGER NOT NULL,
+	PRIMARY KEY (owner, run, call)
+);
+CREATE INDEX records_expires ON records (expires);
+CREATE INDEX records_minted ON records (owner, call) WHERE minted = 1;
+CREATE TABLE slots (owner TEXT NOT NULL, slot TEXT NOT NULL, run TEXT NOT NULL, expires INTEGER NOT NULL, PRIMARY KEY (owner, slot)) WITHOUT ROWID;
+CREATE TABLE live (owner TEXT NOT NULL, bucket INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (owner, bucket)) WITHOUT ROWID;
+CREATE TABLE rate (owner TEXT NOT NULL PRIMARY KEY, minute INTEGER NOT NULL, n INTEGER NOT NULL) WITHOUT ROWID;
