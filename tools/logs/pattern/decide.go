@@ -107,8 +107,8 @@ func isUserWord(s string) bool {
 	return false
 }
 
-// enumerated: names of one length that differ in their last letter only (LNKA, LNKB; sda, sdb, sdc). Two lower-case
-// words may look so by chance (has, had), so it takes three of them.
+// enumerated: names of one length that differ in their last letter only (LNKA, LNKB; sda, sdb, sdc). Two words may look
+// so by chance (has, had; ON, OK), so it takes three of them or a capital behind three other letters.
 func enumerated(words map[string]int) bool {
 	if len(words) < 2 {
 		return false
@@ -127,5 +127,5 @@ func enumerated(words map[string]int) bool {
 		}
 		upper = upper && c >= 'A' && c <= 'Z'
 	}
-	return upper || len(words) >= 3
+	return upper && len(stem) >= 3 || len(words) >= 3
 }

@@ -10,7 +10,6 @@ package pattern
 
 import (
 	"hash/maphash"
-	"math"
 	"strings"
 )
 
@@ -21,8 +20,12 @@ const (
 	maxTokens = 1024
 	// maxRests bounds the rest groups: levels and topics are few, but they come from outside.
 	maxRests = 256
-	// maxStats bounds the slot statistics of all groups together; over it, further slots are marked Over.
-	maxStats = 200000
+	// maxStats bounds the slot statistics of all groups together (up to 0.5 KiB each); further slots are marked Over.
+	maxStats = 60000
+	// maxKeys and maxParts bound the bytes and tokens of all templates together, 400 bytes and 25 tokens a group when
+	// all groups are in use, so that hostile lines cannot fill the memory through long templates.
+	maxKeys  = 8 << 20
+	maxParts = 500000
 )
 
 // Line is one event as seen by the grouping.
@@ -58,6 +61,8 @@ type Accumulator struct {
 	byKey  map[string]int32
 	rests  map[[2]string]int32
 	stats  int
+	keys   int // bytes of all keys
+	parts  int // tokens of all templates
 	toks   []token
 	spans  []span
 	buf    []byte
@@ -116,16 +121,18 @@ func (a *Accumulator) Add(l Line) int {
 	a.buf = b
 	id, ok := a.byKey[string(b)]
 	if !ok {
-		if len(a.groups) >= a.opt.MaxGroups || len(a.groups) >= math.MaxInt32 {
+		if len(a.byKey) >= a.opt.MaxGroups || a.keys+len(b) > maxKeys || a.parts+len(toks) > maxParts {
 			return a.addRest(l)
 		}
+		a.keys += len(b)
+		a.parts += len(toks)
 		id = int32(len(a.groups))
 		p := &provisional{key: string(b), msg: head, level: strings.Clone(l.Level), class: strings.Clone(l.Class), topic: strings.Clone(l.Topic)}
 		if n := len(a.spans); n > 0 {
 			p.slots = make([]slotStat, n)
 			if a.stats += n; a.stats > maxStats {
 				for i := range p.slots {
-					p.slots[i].over, p.slots[i].notNum = true, true
+					p.slots[i] = slotStat{over: true, notNum: true, blind: true}
 				}
 			}
 		}

@@ -10,6 +10,7 @@ type place struct {
 	hash uint64
 	c    *cluster
 	pos  int32
+	at   int32 // index of c, for a fixed order
 }
 
 // round merges clusters that differ in one place, where that place looks like a variable. It reports whether anything
@@ -28,7 +29,7 @@ func (m *merger) round() bool {
 	m.unify()
 	m.rewrite()
 	pow := []uint64{}
-	for _, c := range m.all {
+	for at, c := range m.all {
 		if c.dead {
 			continue
 		}
@@ -48,14 +49,17 @@ func (m *merger) round() bool {
 			if t.space {
 				w++
 			}
-			places = append(places, place{c.hash + (w-c.hs[i])*pow[n-1-i], c, int32(i)})
+			places = append(places, place{c.hash + (w-c.hs[i])*pow[n-1-i], c, int32(i), int32(at)})
 		}
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
+	slices.SortFunc(places, func(a, b place) int {
 		if a.hash != b.hash {
 			return cmp.Compare(a.hash, b.hash)
 		}
-		return cmp.Compare(a.pos, b.pos)
+		if a.pos != b.pos {
+			return cmp.Compare(a.pos, b.pos)
+		}
+		return cmp.Compare(a.at, b.at)
 	})
 	var cands []candidate
 	for i := 0; i < len(places); {
@@ -244,7 +248,7 @@ func (m *merger) weigh(ps []place) (candidate, bool) {
 	c0, pos := ps[0].c, ps[0].pos
 	words := map[string]int{}
 	slot := 0
-	for _, p := range ps[:] {
+	for _, p := range ps {
 		if p.pos != pos || p.c != c0 && !same(c0, p.c, pos) {
 			return candidate{}, false
 		}
@@ -255,16 +259,14 @@ func (m *merger) weigh(ps []place) (candidate, bool) {
 			slot++
 		}
 	}
-	if len(words) == 0 {
-		return candidate{}, false
-	}
 	consts := 0
 	for i, t := range c0.items {
 		if int32(i) != pos && t.kind == kindWord {
 			consts++
 		}
 	}
-	if !decide(c0.items, int(pos), words, slot, consts) {
+	// Without words, masks of different kinds stand there, or masks and plain values.
+	if len(words) == 0 && consts == 0 || len(words) > 0 && !decide(c0.items, int(pos), words, slot, consts) {
 		return candidate{}, false
 	}
 	return candidate{places: ps, score: len(words) + slot, key: template(c0)}, true

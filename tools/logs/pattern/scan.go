@@ -4,11 +4,12 @@ package pattern
 // in it is a variable, whatever stands around the digit (blk_-123, rdd_2_3, v1.2.3, 0xfe), which is what word-bounded
 // regular expressions miss.
 const (
-	clsRun   = iota // letters, marks, any other byte of a word
+	clsWord  = iota // letters, marks, any other byte of a word
+	clsDigit        // (0 and 1: the inner loop counts digits by adding classes)
+	clsInner        // bytes of a word that say what it is: / \ . @
 	clsBlank        // blanks and control bytes
 	clsSep          // one-byte tokens that never belong to a value
-	clsDigit
-	clsHigh // first byte of a CJK or other wide rune: such text has no blanks, so it is split from what is ASCII
+	clsHigh         // first byte of a CJK or other wide rune: such text has no blanks, so it is split from what is ASCII
 )
 
 var classOf = func() (t [256]uint8) {
@@ -24,6 +25,9 @@ var classOf = func() (t [256]uint8) {
 	}
 	for _, c := range []byte("=:,;()[]{}<>\"|`'") {
 		t[c] = clsSep
+	}
+	for _, c := range []byte(`/\.@`) {
+		t[c] = clsInner
 	}
 	return t
 }()
@@ -102,15 +106,20 @@ func run(s string, i int) (t token, next int) {
 		}
 		return token{start: int32(start), end: int32(i), kind: kindPunct}, i
 	}
-	if n := hexGroups(s, i); n > 0 {
-		return token{start: int32(start), end: int32(i + n), kind: kindSlot, number: true}, i + n
+	if classOf[s[i]] == clsHigh {
+		end := highEnd(s, i)
+		return token{start: int32(start), end: int32(end)}, end
 	}
 	var digits, slashes, dots, ats int
-	high := classOf[s[i]] == clsHigh
-	for ; i < len(s); i++ {
+	for i < len(s) {
 		c := s[i]
-		switch classOf[c] {
-		case clsRun:
+		k := classOf[c]
+		if k <= clsDigit {
+			digits += int(k)
+			i++
+			continue
+		}
+		if k == clsInner {
 			switch c {
 			case '/', '\\':
 				slashes++
@@ -122,27 +131,20 @@ func run(s string, i int) (t token, next int) {
 			case '@':
 				ats++
 			}
-			if high && c < 0x80 {
-				goto done
-			}
+			i++
 			continue
-		case clsDigit:
-			if high {
-				goto done
+		}
+		if k == clsSep && i > start {
+			if c == ':' && i-start <= 4 {
+				if n := hexGroups(s, start); n > 0 {
+					return token{start: int32(start), end: int32(start + n), kind: kindSlot, number: true}, start + n
+				}
 			}
-			digits++
-			continue
-		case clsHigh:
-			if !high && i > start {
-				goto done
+			if c == '\'' && i+1 < len(s) && isLetter(s[i-1]) && isLetter(s[i+1]) {
+				i++ // can't
+				continue
 			}
-			i += 2 // at least three bytes
-			continue
-		case clsSep:
-			if c == '\'' && i > start && i+1 < len(s) && isLetter(s[i-1]) && isLetter(s[i+1]) {
-				continue // can't
-			}
-			if c == ':' && i > start && schemeAt(s, start, i) {
+			if c == ':' && schemeAt(s, start, i) {
 				i = uriEnd(s, i+1)
 				return token{start: int32(start), end: int32(i), kind: kindSlot}, i
 			}
@@ -150,9 +152,6 @@ func run(s string, i int) (t token, next int) {
 		break
 	}
 done:
-	if i > len(s) {
-		i = len(s)
-	}
 	end := i
 	if i == len(s) || classOf[s[i]] == clsBlank {
 		for end > start+1 && (s[end-1] == '.' || s[end-1] == '!' || s[end-1] == '?') {
@@ -165,7 +164,6 @@ done:
 	t = token{start: int32(start), end: int32(end), number: classOf[s[start]] == clsDigit}
 	text := s[start:end]
 	switch {
-	case high:
 	case digits > 0:
 		if !(i < len(s) && s[i] == '=' && isKey(text)) {
 			t.kind = kindSlot
@@ -177,6 +175,14 @@ done:
 		t.unit = len(text) <= 3 && isUnitMark(text)
 	}
 	return t, i
+}
+
+// highEnd is where a run of CJK or other wide runes ends: at the first byte below 0x80.
+func highEnd(s string, i int) int {
+	for i < len(s) && s[i] >= 0x80 {
+		i++
+	}
+	return i
 }
 
 // hexGroups is the length of a MAC or IPv6 address, or of another chain of short hexadecimal groups joined by colons, at

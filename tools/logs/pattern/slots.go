@@ -39,6 +39,7 @@ type slotStat struct {
 	texts  []string // kept while at most maxListed are known
 	counts []int
 	over   bool
+	blind  bool // nothing was gathered, there being too many slots already
 	notNum bool
 	unit   unit
 	nums   int // how many numbers min and max stand for
@@ -114,6 +115,7 @@ func (st *slotStat) addNumber(s string) {
 
 // merge adds the values of o.
 func (st *slotStat) merge(o *slotStat) {
+	st.blind = st.blind || o.blind
 	switch {
 	case o.over:
 		st.over = true
@@ -153,7 +155,7 @@ func (st *slotStat) merge(o *slotStat) {
 
 func (st *slotStat) slot(name string) Slot {
 	out := Slot{Name: name, Distinct: len(st.hashes), Over: st.over}
-	if st.over {
+	if st.over && !st.blind {
 		out.Distinct = maxDistinct + 1
 	}
 	if len(st.texts) > 0 && !st.over && len(st.hashes) <= maxListed {

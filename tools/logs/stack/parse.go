@@ -222,7 +222,9 @@ func atParse(t, rt string) frame {
 		}
 	case Java:
 		// "app//com.acme.A.f", "java.base/java.lang.Thread.run": the class follows the module.
-		if i := strings.LastIndexByte(f.name, '/'); i >= 0 {
+		// A lambda has a slash as well, behind its "$$".
+		class, _, _ := strings.Cut(f.name, "$")
+		if i := strings.LastIndexByte(class, '/'); i >= 0 {
 			f.name = f.name[i+1:]
 		}
 	}
