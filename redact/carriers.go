@@ -1,0 +1,394 @@
+package redact
+
+import "bytes"
+
+// markup handles elements: <password>x</password>, <entry key="db.password">x</entry>, <key>password</key><string>x</string>.
+func (w *scanner) markup(k *key) int {
+	b, p := w.b, k.to
+	l := k.from
+	for n := 0; n < 24 && l > 0 && (isIdent(b[l-1]) || b[l-1] == ':'); n++ { // a namespace prefix
+		l--
+	}
+	switch {
+	case l > 0 && b[l-1] == '<':
+		for n := 0; n < 512 && p < len(b) && b[p] != '>' && b[p] != '<'; n++ {
+			p++
+		}
+		if at(b, p) != '>' || b[p-1] == '/' {
+			return 0
+		}
+		p++
+	case has(b, p, "</"): // plist
+		for p += 2; p < len(b) && isWord(b[p]); p++ {
+		}
+		if p = skipSpace(b, p+1); at(b, p) != '<' || at(b, p+1) == '/' {
+			return 0
+		}
+		for n := 0; n < 64 && p < len(b) && b[p] != '>'; n++ {
+			p++
+		}
+		p++
+	default:
+		q := closers(b, p)
+		if at(b, q) != '>' || q == p {
+			return 0
+		}
+		p = q + 1
+	}
+	return w.elementValue(k, p)
+}
+
+// elementValue masks the text of an element up to its end tag.
+func (w *scanner) elementValue(k *key, p int) int {
+	b := w.b
+	if p >= len(b) {
+		return 0
+	}
+	end := len(b)
+	if has(b, p, "<![CDATA[") {
+		p += len("<![CDATA[")
+		if n := bytes.Index(b[p:], []byte("]]>")); n >= 0 {
+			end = p + n
+		}
+	} else {
+		for i := p; i < len(b); i++ {
+			if b[i] == '<' {
+				if _, n := tagAt(b, i); n > 0 {
+					i += n - 1
+					continue
+				}
+				if c := at(b, i+1); c == '/' || isLetter(c) && i > p {
+					end = i
+					break
+				}
+			}
+		}
+		if end == len(b) && lineEnd(b, p) < end { // no end tag: the line is the value
+			end = lineEnd(b, p)
+		}
+	}
+	if k.kind != kindSecret {
+		w.entityValue(k, skipSpace(b, p))
+		return 0
+	}
+	if w.harmless(k, b[p:end], true) {
+		return 0
+	}
+	w.secret(p, end)
+	return end
+}
+
+// less looks at "<": a mask is jumped over, so that no rule reads its inside, unless it is an element with the name of a mask.
+func (w *scanner) less(i int) int {
+	b := w.b
+	k, n := tagAt(b, i)
+	if n == 0 {
+		return i + 1
+	}
+	p := i + n
+	name := kindNames[k]
+	if n == len(name)+2 {
+		for j := p; j < len(b) && j-p < 4096; j++ {
+			if b[j] != '<' {
+				continue
+			}
+			if _, m := tagAt(b, j); m > 0 {
+				j += m - 1
+				continue
+			}
+			if at(b, j+1) == '/' && hasFold(b, j+2, name) && at(b, j+2+len(name)) == '>' && j > p {
+				return max(p, w.elementValue(&key{from: i, to: p, kind: k}, p))
+			}
+			break
+		}
+	}
+	return p
+}
+
+// flag handles --password x, -password x and /password:x: the next word is the value.
+func (w *scanner) flag(k *key) int {
+	b, l := w.b, k.from
+	if k.weak || k.code || l == 0 || b[l-1] != '-' && (b[l-1] != '/' || l > 1 && !isBlank(b[l-2])) {
+		return 0
+	}
+	if o := l - 2; b[l-1] == '-' && o >= 0 && b[o] != '-' && !isSpace(b[o]) && !isQuote(b[o]) && b[o] != ',' {
+		return 0
+	}
+	p := closers(b, k.to) // ["--password", "x"]
+	if at(b, p) == ',' && p > k.to {
+		p++
+	} else if p > k.to || !isBlank(at(b, p)) {
+		return 0
+	}
+	p = skipBlank(b, p)
+	if p >= len(b) || at(b, p) == '-' && !isAlnum(at(b, p+1)) || at(b, p) == '-' && at(b, p-1) == ' ' && isLetter(at(b, p+1)) || b[p] == '\n' {
+		return 0
+	}
+	return w.secretValue(k, p, equals)
+}
+
+// wordBefore tells whether one of the words stands before b[i].
+func (w *scanner) wordBefore(i int, words ...string) bool {
+	b := w.b
+	for i > 0 && (isBlank(b[i-1]) || isQuote(b[i-1]) || b[i-1] == '(') {
+		i--
+	}
+	for _, x := range words {
+		if i >= len(x) && hasFold(b, i-len(x), x) && (i == len(x) || !isWord(b[i-len(x)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// next gives the word at p: up to a blank, at most 64 bytes are looked at; long tells that it goes on.
+func (w *scanner) next(p int) (word []byte, end int) {
+	b := w.b
+	e := p
+	for e < len(b) && e-p < 64 && !isSpace(b[e]) {
+		e++
+	}
+	w.steps += e - p
+	return b[p:e], e
+}
+
+// prose handles sentences: "password is x", "changed password from x to y", "with password x", "password for bob: x".
+func (w *scanner) prose(k *key) int {
+	b := w.b
+	if k.weak || k.auth || k.cookie || k.code {
+		return 0
+	}
+	p := skipBlank(b, k.to)
+	if p == k.to || p >= len(b) {
+		return 0
+	}
+	sure := w.wordBefore(k.from, "with", "using", "by", "via")
+	for n := 0; n < 7 && p < len(b); n++ {
+		if q, _ := opening(b, p); q.c != 0 {
+			if n == 0 {
+				return w.bare(k, p, sure)
+			}
+			p = w.skipQuoted(p)
+			if c := at(b, p); c == ':' || c == '=' {
+				return w.said(k, skipBlank(b, p+1), n > 0)
+			}
+			p = skipBlank(b, p)
+			continue
+		}
+		word, e := w.next(p)
+		text := bytes.TrimRight(word, ":=,")
+		mark := len(text) < len(word) && word[len(text)] != ','
+		var buf [12]byte
+		lw := lowered(buf[:0], text)
+		after := skipBlank(b, e)
+		if after == e && !mark || after >= len(b) {
+			if n == 0 {
+				return w.bare(k, p, sure)
+			}
+			return 0
+		}
+		switch string(lw) {
+		case "is", "was", "are", "were", "equals", "becomes", "reads", "be", "being", "as":
+			if after = w.skipWords(after, "now", "still", "currently", "set", "to", "changed", "just", "the", "simply"); after < len(b) {
+				return w.said(k, after, string(lw) == "as")
+			}
+			return 0
+		case "set", "changed", "updated", "reset", "rotated", "switched", "to":
+			if string(lw) == "to" || wordFold(b, after, "to") {
+				return w.said(k, w.skipWords(after, "to", "the"), string(lw) == "to" && n > 0)
+			}
+		case "from":
+			return w.fromTo(k, after)
+		case "for", "of", "provided", "given", "value", "received", "supplied", "entered", "used", "attempted", "sent", "hash", "string", "user", "account", "field", "in", "on":
+		case "is:", "was:":
+			return w.said(k, after, false)
+		default:
+			if n == 0 && !mark {
+				if end := w.bare(k, p, sure); end > 0 {
+					return end
+				}
+				if plainWords[string(lw)] || !k.password {
+					return 0
+				}
+			} else if n == 0 {
+				return 0
+			}
+		}
+		if mark {
+			return w.said(k, after, true)
+		}
+		p = after
+	}
+	return 0
+}
+
+func lowered(dst, s []byte) []byte {
+	for _, c := range s[:min(len(s), 12)] {
+		dst = append(dst, lower(c))
+	}
+	return dst
+}
+
+func (w *scanner) skipWords(p int, words ...string) int {
+	for again := true; again; {
+		again = false
+		for _, x := range words {
+			if wordFold(w.b, p, x) && isBlank(at(w.b, p+len(x))) {
+				p = skipBlank(w.b, p+len(x))
+				again = true
+			}
+		}
+	}
+	return p
+}
+
+// skipQuoted moves past a quoted name of at most 64 bytes.
+func (w *scanner) skipQuoted(p int) int {
+	q, from := opening(w.b, p)
+	if end, next, ok := closing(w.b[:min(len(w.b), from+64)], from, q); ok && end > from {
+		return next
+	}
+	return from
+}
+
+// said masks the value that a sentence states; doubt asks for more than a lower-case word.
+func (w *scanner) said(k *key, p int, doubt bool) int {
+	b := w.b
+	if p >= len(b) {
+		return 0
+	}
+	if q, from := opening(b, p); q.c != 0 {
+		end, next, ok := closing(b, from, q)
+		if !ok && end-from > 64 || w.harmless(k, b[from:end], true) || plain(b[from:end]) {
+			return 0
+		}
+		w.secret(from, end)
+		return next
+	}
+	end := unquoted(b, p, false)
+	v := bytes.TrimRight(b[p:end], ".,;:!?)")
+	if w.harmless(k, v, false) || plain(v) || w.r.o.KeepPlaceholders && !mixed(v) || doubt && !k.password && !mixed(v) {
+		return 0
+	}
+	w.secret(p, end)
+	return end
+}
+
+// bare masks the word right after a key when it looks like a value.
+func (w *scanner) bare(k *key, p int, sure bool) int {
+	b := w.b
+	if q, from := opening(b, p); q.c != 0 {
+		end, next, ok := closing(b[:min(len(b), from+4096)], from, q)
+		v := b[from:end]
+		switch {
+		case !ok || len(v) == 0 || w.harmless(k, v, true) || plain(v):
+			return 0
+		case k.password && (sure || !bytes.ContainsRune(v, ' ')) && !w.wordBefore(k.from, "unexpected", "field", "property", "column", "parameter"):
+		case w.wordBefore(k.from, "unexpected", "illegal", "unknown"), !random(v), dnsName(v):
+			return 0
+		}
+		w.secret(from, end)
+		return next
+	}
+	end := unquoted(b, p, false)
+	v := bytes.TrimRight(b[p:end], ".,;:!?)")
+	switch {
+	case len(v) < 3 || isIdent(v[0]) && bytes.IndexByte(v, '=') > 0 || w.harmless(k, v, false) || plain(v) || v[0] == '<' || v[0] == '(' || v[0] == '[' || v[0] == '{':
+		return 0
+	case bytes.HasPrefix(v, []byte("-")) || bytes.Contains(v, []byte("://")) || v[0] == '/':
+		return 0
+	case k.password && sure && !w.r.o.KeepPlaceholders: // with password hunter
+	case k.password && mixed(v) && (len(v) >= 4 || !numeric(v)):
+	case random(v) && !dnsName(v) && mixed(v) && !numeric(v) && !w.wordBefore(k.from, "unexpected", "illegal"):
+	default:
+		return 0
+	}
+	w.secret(p, end)
+	return end
+}
+
+// fromTo masks both values of "from x to y".
+func (w *scanner) fromTo(k *key, p int) int {
+	b := w.b
+	res := 0
+	for range 2 {
+		if p >= len(b) {
+			return res
+		}
+		from, end, next := p, 0, 0
+		if q, f := opening(b, p); q.c != 0 {
+			from = f
+			end, next, _ = closing(b[:min(len(b), f+4096)], f, q)
+		} else {
+			end = unquoted(b, p, false)
+			next = end
+		}
+		v := bytes.TrimRight(b[from:end], ".,;:!?)")
+		if len(v) > 0 && !plain(v) && (k.password && !fileLike(v) || mixed(v) && random(v)) && (!w.r.o.KeepPlaceholders || mixed(v)) {
+			w.secret(from, end)
+			res = next
+		}
+		p = skipBlank(b, next)
+		if !wordFold(b, p, "to") {
+			return res
+		}
+		p = skipBlank(b, p+2)
+	}
+	return res
+}
+
+// plain tells whether v is a word of the message: a listed one, or lower-case letters with the ending of a participle, an adjective or a noun of state.
+func plain(v []byte) bool {
+	v = bytes.Trim(v, ".,;:!?)(\"'")
+	if len(v) == 0 {
+		return true
+	}
+	if len(v) > 24 {
+		return false
+	}
+	var buf [24]byte
+	l := buf[:0]
+	for _, c := range v {
+		l = append(l, lower(c))
+	}
+	if plainWords[string(l)] {
+		return true
+	}
+	for i, c := range v {
+		if class[c]&cLower == 0 && (i > 0 || class[c]&cUpper == 0) {
+			return false
+		}
+	}
+	for _, e := range [...]string{"ed", "ing", "able", "ible", "tion", "sion", "ment", "ly", "ive", "ness", "ance", "ence", "ity"} {
+		if len(v) > len(e)+3 && bytes.HasSuffix(l, []byte(e)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mixed tells whether v is more than one plain word: it holds a digit, a sign or an inner capital.
+func mixed(v []byte) bool {
+	for i, c := range v {
+		if class[c]&cLower == 0 && (i > 0 || class[c]&cUpper == 0) && c != '-' && c != '\'' && c < 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+// dnsName tells whether v is a name as Kubernetes gives them: lower case, digits and hyphens.
+func dnsName(v []byte) bool {
+	h := false
+	for _, c := range v {
+		if class[c]&(cLower|cDigit) == 0 && c != '-' && c != '.' && c != '/' {
+			return false
+		}
+		h = h || c == '-' || c == '.' || c == '/'
+	}
+	return h
+}
+
+func fileLike(v []byte) bool {
+	return v[0] == '/' || v[0] == '~' || bytes.HasPrefix(v, []byte("./")) || bytes.Contains(v, []byte("://"))
+}

@@ -1,0 +1,234 @@
+package redact
+
+import "bytes"
+
+// A phrase stands right before a value. Most are the fixed sentences of databases and resolvers.
+const (
+	phQuoted     = iota // Duplicate entry 'x'
+	phValue             // value: 'x'
+	phParen             // Failing row contains (…)
+	phKey               // Key (email)=(x)
+	phSyntax            // invalid input syntax for type integer: "x"
+	phBrace             // dup key: { … }
+	phNear              // near 'x' at line 1
+	phBinding           // binding parameter [1] as [VARCHAR] - [x]
+	phParameters        // ==> Parameters: x(String), y(Long)
+	phIdentified        // IDENTIFIED BY 'x'
+	phBearer
+	phBasic
+	phHost      // lookup x on 10.0.0.1:53
+	phSpring    // INFO 28341 --- [main]
+	phOracle    // jdbc:oracle:thin:scott/tiger@
+	phLogonName // sqlplus scott/tiger@db
+	phDocker    // "auth": "base64"
+)
+
+type phraseText struct {
+	text string
+	do   int
+}
+
+var phrases = []phraseText{
+	{"duplicate entry", phQuoted}, {"value:", phValue}, {"value '", phValue}, {"failing row contains", phParen}, {"duplicate key value is", phParen}, {"key (", phKey},
+	{"invalid input syntax for", phSyntax}, {"invalid input value for enum", phSyntax}, {"dup key:", phBrace}, {"near '", phNear}, {"near \"", phNear}, {"binding parameter", phBinding}, {"parameters:", phParameters},
+	{"identified by", phIdentified}, {"identified with", phIdentified}, {"bearer", phBearer}, {"basic", phBasic},
+	{"lookup ", phHost}, {"enotfound ", phHost}, {"eai_again ", phHost}, {"unknownhostexception:", phHost}, {"resolve host:", phHost}, {"resolve host ", phHost}, {"connect to host ", phHost}, {"failed to connect to ", phHost}, {"connection to ", phHost}, {"connecting to ", phHost}, {"connected to ", phHost}, {"resolve hostname ", phHost},
+	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName},
+}
+
+func (w *scanner) phrase(n, from, to int) int {
+	b := w.b
+	p := skipBlank(b, to)
+	switch phrases[n].do {
+	case phQuoted:
+		return w.quotedLiteral(p, to)
+	case phValue:
+		if b[to-1] == '\'' {
+			p = to - 1
+		}
+		if c := at(b, p); (c == '\'' || c == '\\') && from > 0 && isSpace(b[from-1]) {
+			return w.quotedLiteral(p, to)
+		}
+	case phParen:
+		if at(b, p) == '(' && w.r.on[kindSQL] {
+			end, _ := balanced(b, p)
+			w.add(kindSQL, p+1, end)
+			return max(to, end)
+		}
+	case phKey:
+		end, ok := balanced(b[:min(len(b), to+512)], to-1)
+		if ok && at(b, end+1) == '=' && at(b, end+2) == '(' && w.r.on[kindSQL] {
+			e, _ := balanced(b, end+2)
+			for e < len(b) && b[e] == ')' && !isSpace(at(b, e+1)) && e+1 < len(b) && b[e+1] != '.' && b[e+1] != ',' && b[e+1] != '"' && b[e+1] != '\'' && b[e+1] != '\\' && b[e+1] != ')' && b[e+1] != ';' && b[e+1] != ':' { // a value with a bracket in it
+				f := bytes.IndexByte(b[e+1:], ')')
+				if f < 0 {
+					break
+				}
+				e += 1 + f
+			}
+			w.add(kindSQL, end+3, e)
+			return max(to, e)
+		}
+	case phSyntax:
+		for n := 0; n < 64 && p < len(b) && b[p] != ':' && b[p] != '\n'; n++ {
+			p++
+		}
+		if at(b, p) == ':' {
+			return w.quotedLiteral(skipBlank(b, p+1), to)
+		}
+	case phBrace:
+		if at(b, p) == '{' && w.r.on[kindSQL] {
+			end, _ := balanced(b, p)
+			w.add(kindSQL, p+1, end)
+			return max(to, end)
+		}
+	case phNear:
+		q := b[to-1]
+		rest := b[to:min(len(b), to+4096)]
+		end := bytes.Index(rest, []byte{q, ' ', 'a', 't', ' ', 'l', 'i', 'n', 'e'})
+		if end < 0 && q == '"' && len(rest) > 0 { // SQLite: near "x": syntax error
+			end = bytes.Index(rest, []byte("\": syntax error"))
+		}
+		if end > 0 && w.r.on[kindSQL] {
+			w.add(kindSQL, to, to+end)
+			return to + end
+		}
+	case phBinding:
+		w.binding(p)
+	case phParameters:
+		w.parameters(p)
+	case phIdentified:
+		return w.identified(p, to)
+	case phBearer:
+		if w.r.on[kindSecret] && (from == 0 || !isWord(b[from-1])) {
+			return w.bearer(to)
+		}
+	case phBasic:
+		if w.r.on[kindSecret] && (from == 0 || !isWord(b[from-1])) {
+			return w.basic(to)
+		}
+	case phHost:
+		w.saidHost(p, phrases[n].text)
+	case phSpring:
+		r := from
+		for r > 0 && b[r-1] == ' ' && from-r < 4 {
+			r--
+		}
+		l := r
+		for l > 0 && r-l < 9 && isDigit(b[l-1]) {
+			l--
+		}
+		if r > l+1 && l > 0 && b[l-1] == ' ' && w.r.on[kindPID] {
+			w.add(kindPID, l, r)
+		}
+	case phOracle, phLogonName:
+		e := p
+		for e < len(b) && !isSpace(b[e]) && b[e] != '"' && b[e] != '\'' && b[e] != '@' {
+			e++
+		}
+		if (phrases[n].do == phOracle || from == 0 || !isWord(b[from-1])) && bytes.IndexByte(b[p:e], '/') > 0 && w.r.on[kindSecret] && (at(b, e) == '@' || phrases[n].text == "sqlplus ") && b[p] != '/' {
+			w.secret(p, e)
+			w.atEnd = max(w.atEnd, e+1)
+		}
+	}
+	return to
+}
+
+// quotedLiteral masks the quoted text at p.
+func (w *scanner) quotedLiteral(p, to int) int {
+	q, from := opening(w.b, p)
+	if q.c == 0 || !w.r.on[kindSQL] {
+		return to
+	}
+	end, next, _ := closing(w.b, from, q)
+	w.add(kindSQL, from, end)
+	return max(to, next)
+}
+
+// binding handles Hibernate's "[1] as [VARCHAR] - [x]" and "(1:VARCHAR) <- [x]": the last bracket of the line is the value.
+func (w *scanner) binding(p int) {
+	b := w.b
+	end := lineEnd(b, p)
+	for _, sep := range [...]string{"- [", "- ["} {
+		if i := bytes.Index(b[p:end], []byte(sep)); i >= 0 && w.r.on[kindSQL] {
+			from := p + i + len(sep)
+			to := end
+			if j := bytes.LastIndexByte(b[from:end], ']'); j >= 0 {
+				to = from + j
+			}
+			w.add(kindSQL, from, to)
+			return
+		}
+	}
+}
+
+// parameters handles MyBatis (x(String), …), PostgreSQL ($1 = 'x', …) and SQLAlchemy ([parameters: ('x', 1)]).
+func (w *scanner) parameters(p int) {
+	b := w.b
+	if p >= len(b) || !w.r.on[kindSQL] {
+		return
+	}
+	end := lineEnd(b, p)
+	line := b[p:end]
+	switch {
+	case b[p] == '(' || b[p] == '[':
+		end, _ := balanced(b, p)
+		w.add(kindSQL, p+1, end)
+	case b[p] == '$':
+		w.add(kindSQL, p, trimRight(b, p, end))
+	case bytes.Contains(line, []byte("(String)")) || bytes.Contains(line, []byte("(Integer)")) || bytes.Contains(line, []byte("(Long)")) || bytes.Contains(line, []byte("(Timestamp)")) || bytes.Contains(line, []byte("(BigDecimal)")):
+		w.add(kindSQL, p, trimRight(b, p, end))
+	}
+}
+
+// identified handles IDENTIFIED BY 'x', IDENTIFIED BY x and IDENTIFIED WITH plugin AS|BY 'x'.
+func (w *scanner) identified(p, to int) int {
+	b := w.b
+	if !w.r.on[kindSecret] {
+		return to
+	}
+	if b[to-1] == 'h' || b[to-1] == 'H' {
+		for n := 0; n < 64 && p < len(b) && !isSpace(b[p]); n++ {
+			p++
+		}
+		p = w.skipWords(p+1, "as", "by")
+	}
+	p = w.skipWords(p, "password", "values")
+	if p >= len(b) {
+		return to
+	}
+	k := key{from: to, to: to, kind: kindSecret, password: true}
+	return max(to, w.secretValue(&k, p, equals))
+}
+
+// saidHost handles the sentences of resolvers and dialers.
+func (w *scanner) saidHost(p int, phrase string) {
+	b := w.b
+	if !w.r.on[kindHost] || p >= len(b) {
+		return
+	}
+	if q, from := opening(b, p); q.c != 0 {
+		p = from
+	}
+	e := endHost(b[:min(len(b), p+253)], p)
+	for e > p && (b[e-1] == '.' || b[e-1] == '-') {
+		e--
+	}
+	v := b[p:e]
+	if !hostName(v) || fourNumbers(v) || javaName(v) {
+		return
+	}
+	ok := hostLike(v) || portAfter(b, e)
+	switch phrase {
+	case "lookup ":
+		ok = has(b, e, " on ") && (isDigit(at(b, e+4)) || at(b, e+4) == '[' || at(b, e+4) == '<') || has(b, e, ": no such host") || has(b, e, ": i/o timeout")
+	case "enotfound ", "eai_again ", "unknownhostexception:", "resolve host:", "resolve host ", "resolve hostname ", "connect to host ":
+		ok = true
+	case "failed to connect to ":
+		ok = ok || wordFold(b, skipBlank(b, e), "port")
+	}
+	if ok {
+		w.add(kindHost, p, e)
+		w.hostEnd = max(w.hostEnd, e)
+	}
+}

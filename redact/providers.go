@@ -1,0 +1,299 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// charset says which bytes the rest of a provider's token may have.
+type charset uint8
+
+const (
+	csWord charset = iota // letters, digits, _
+	csURL                 // letters, digits, _ -
+	csUpper
+	csHex
+	csPath // anything of a URL path
+	csDotted
+)
+
+// prefix is a token format with a fixed beginning, after the public formats that secret scanners know.
+type prefix struct {
+	text string
+	cs   charset
+	min  int // bytes after the prefix
+	keep int // bytes of the prefix that stay: the address of a webhook says where it goes, its path is the secret
+}
+
+// providers is ordered by service; the automaton finds every prefix in one pass.
+var providers = []prefix{
+	{"AKIA", csUpper, 12, 0}, {"ASIA", csUpper, 12, 0}, {"ABIA", csUpper, 12, 0}, {"ACCA", csUpper, 12, 0}, {"A3T", csUpper, 15, 0}, {"AROA", csUpper, 14, 0}, {"AIDA", csUpper, 14, 0}, {"ABSK", csWord, 60, 0},
+	{"ghp_", csWord, 16, 0}, {"gho_", csWord, 16, 0}, {"ghu_", csWord, 16, 0}, {"ghs_", csWord, 16, 0}, {"ghr_", csWord, 16, 0}, {"github_pat_", csWord, 16, 0},
+	{"glpat-", csDotted, 10, 0}, {"gldt-", csURL, 10, 0}, {"glrt-", csDotted, 10, 0}, {"glptt-", csURL, 10, 0}, {"glcbt-", csURL, 10, 0}, {"glft-", csURL, 10, 0}, {"glsoat-", csURL, 10, 0}, {"glagent-", csURL, 10, 0}, {"gloas-", csURL, 10, 0}, {"glimt-", csURL, 10, 0}, {"glffct-", csURL, 10, 0}, {"GR1348941", csURL, 10, 0},
+	{"xoxb-", csURL, 8, 0}, {"xoxa-", csURL, 8, 0}, {"xoxp-", csURL, 8, 0}, {"xoxr-", csURL, 8, 0}, {"xoxs-", csURL, 8, 0}, {"xoxo-", csURL, 8, 0}, {"xoxe-", csURL, 8, 0}, {"xoxe.", csDotted, 8, 0}, {"xapp-", csURL, 8, 0},
+	{"hooks.slack.com/services/", csPath, 6, 25}, {"hooks.slack.com/workflows/", csPath, 6, 26}, {"hooks.slack.com/triggers/", csPath, 6, 25}, {"discord.com/api/webhooks/", csPath, 6, 25}, {"discordapp.com/api/webhooks/", csPath, 6, 28},
+	{"webhook.office.com/webhookb2/", csPath, 6, 29}, {"outlook.office.com/webhook/", csPath, 6, 27}, {"/open-apis/bot/v2/hook/", csPath, 6, 23}, {"/cgi-bin/webhook/send?key=", csPath, 6, 26}, {"hooks.zapier.com/hooks/catch/", csPath, 6, 29}, {"maker.ifttt.com/use/", csPath, 6, 20}, {"api.telegram.org/bot", csPath, 6, 20}, {"chat.googleapis.com/v1/spaces/", csPath, 6, 30}, {"events.pagerduty.com/integration/", csPath, 6, 33}, {"hooks.pagerduty.com/", csPath, 6, 20},
+	{"sk_live_", csWord, 8, 0}, {"sk_test_", csWord, 8, 0}, {"rk_live_", csWord, 8, 0}, {"rk_test_", csWord, 8, 0}, {"pk_live_", csWord, 8, 0}, {"pk_test_", csWord, 8, 0}, {"whsec_", csWord, 16, 0}, {"sk_prod_", csWord, 8, 0}, {"rk_prod_", csWord, 8, 0},
+	{"AIza", csURL, 20, 0}, {"ya29.", csDotted, 16, 0}, {"GOCSPX-", csURL, 16, 0}, {"1//0", csURL, 30, 0},
+	{"SG.", csDotted, 30, 0}, {"npm_", csWord, 20, 0}, {"pypi-", csURL, 16, 0}, {"rubygems_", csWord, 20, 0}, {"cio", csWord, 32, 0}, {"dckr_pat_", csURL, 16, 0}, {"dckr_oat_", csURL, 16, 0},
+	{"sk-ant-", csURL, 16, 0}, {"sk-proj-", csURL, 16, 0}, {"sk-svcacct-", csURL, 16, 0}, {"sk-admin-", csURL, 16, 0}, {"sk-or-", csURL, 16, 0}, {"sk-", csURL, 20, 0}, {"gsk_", csWord, 20, 0}, {"xai-", csWord, 20, 0}, {"pplx-", csWord, 20, 0}, {"r8_", csWord, 20, 0}, {"hf_", csWord, 16, 0}, {"api_org_", csWord, 20, 0}, {"nvapi-", csURL, 20, 0},
+	{"LTAI", csWord, 12, 0}, {"AKID", csWord, 13, 0}, {"AKLT", csWord, 16, 0}, {"JDC_", csWord, 16, 0},
+	{"dop_v1_", csHex, 16, 0}, {"doo_v1_", csHex, 16, 0}, {"dor_v1_", csHex, 16, 0}, {"AGE-SECRET-KEY-1", csUpper, 16, 0}, {"shpat_", csHex, 16, 0}, {"shpca_", csHex, 16, 0}, {"shppa_", csHex, 16, 0}, {"shpss_", csHex, 16, 0},
+	{"sq0atp-", csURL, 16, 0}, {"sq0csp-", csURL, 16, 0}, {"sq0idp-", csURL, 16, 0}, {"EAAA", csURL, 40, 0}, {"key-", csHex, 32, 0}, {"pubkey-", csHex, 32, 0}, {"dapi", csHex, 30, 0}, {"hvs.", csURL, 16, 0}, {"hvb.", csURL, 16, 0}, {"hvr.", csURL, 16, 0}, {"s.", csWord, 24, 0},
+	{"HRKU-", csURL, 20, 0}, {"NRAK-", csUpper, 16, 0}, {"NRJS-", csWord, 16, 0}, {"NRII-", csURL, 16, 0}, {"NRRA-", csWord, 16, 0}, {"glsa_", csWord, 16, 0}, {"glc_", csWord, 24, 0}, {"lin_api_", csWord, 16, 0}, {"lin_oauth_", csWord, 16, 0}, {"dp.pt.", csWord, 16, 0}, {"dp.st.", csDotted, 16, 0}, {"dp.ct.", csWord, 16, 0}, {"dp.sa.", csWord, 16, 0},
+	{"dt0c01.", csDotted, 24, 0}, {"PMAK-", csURL, 24, 0}, {"sntrys_", csDotted, 24, 0}, {"sntryu_", csWord, 24, 0}, {"tfp_", csWord, 24, 0}, {".atlasv1.", csURL, 24, 0}, {"pscale_tkn_", csDotted, 16, 0}, {"pscale_pw_", csDotted, 16, 0}, {"pscale_oauth_", csDotted, 16, 0}, {"pul-", csHex, 32, 0}, {"ops_eyJ", csWord, 24, 0}, {"fo1_", csWord, 20, 0}, {"fm1r_", csDotted, 20, 0}, {"fm2_", csDotted, 20, 0},
+	{"duffel_live_", csURL, 16, 0}, {"duffel_test_", csURL, 16, 0}, {"EZAK", csWord, 40, 0}, {"EZTK", csWord, 40, 0}, {"FLWSECK", csURL, 12, 0}, {"FLWPUBK", csURL, 12, 0}, {"ion_", csWord, 36, 0}, {"shippo_live_", csHex, 16, 0}, {"shippo_test_", csHex, 16, 0}, {"xkeysib-", csURL, 24, 0}, {"xsmtpsib-", csURL, 24, 0}, {"ntn_", csWord, 24, 0}, {"secret_", csWord, 40, 0}, {"figd_", csURL, 20, 0}, {"CFPAT-", csURL, 20, 0}, {"patr", csWord, 60, 0},
+	{"AccountKey=", csPath, 8, 11}, {"SharedAccessSignature ", csPath, 8, 22}, {"SharedAccessKey=", csPath, 8, 16}, {"waka_", csURL, 20, 0}, {"tskey-", csURL, 12, 0}, {"cfut_", csWord, 20, 0}, {"pat-na1-", csURL, 16, 0}, {"pat-eu1-", csURL, 16, 0}, {"ATATT3", csURL, 20, 0}, {"ATCTT3", csURL, 20, 0}, {"ATBB", csWord, 20, 0}, {"BBDC-", csURL, 20, 0}, {"p8e-", csWord, 20, 0}, {"CCIPAT_", csWord, 20, 0}, {"CCIPRJ_", csWord, 20, 0}, {"bkua_", csWord, 20, 0}, {"sgp_", csWord, 20, 0}, {"sbp_", csHex, 20, 0}, {"eyJhbGciOi", csDotted, 4, 0}, {"phc_", csWord, 20, 0}, {"phx_", csWord, 20, 0}, {"rnd_", csWord, 24, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
+	{"$2a$", csPath, 20, 0}, {"$2b$", csPath, 20, 0}, {"$2y$", csPath, 20, 0}, {"$6$", csPath, 20, 0}, {"$5$", csPath, 20, 0}, {"$1$", csPath, 20, 0}, {"$argon2", csPath, 20, 0}, {"$y$", csPath, 20, 0}, {"{SSHA}", csPath, 16, 0}, {"{SHA}", csPath, 16, 0},
+}
+
+func (cs charset) has(c byte) bool {
+	switch cs {
+	case csWord:
+		return isWord(c)
+	case csURL:
+		return isWord(c) || c == '-'
+	case csUpper:
+		return class[c]&(cUpper|cDigit) != 0
+	case csHex:
+		return isHex(c)
+	case csDotted:
+		return isWord(c) || c == '-' || c == '.'
+	}
+	return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '<' && c != '>' && c != '`' && c != '\\' && c != ';' && c != ',' && c != '&' && c != ')'
+}
+
+// provider checks the token after a prefix and masks it.
+func (w *scanner) provider(n, from, to int) int {
+	b, p := w.b, providers[n]
+	if !w.r.on[kindSecret] || string(b[from:to]) != p.text || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' {
+		return to
+	}
+	e := to
+	for e < len(b) && p.cs.has(b[e]) {
+		e++
+	}
+	w.steps += e - to
+	for e > to && (b[e-1] == '.' || b[e-1] == '-') {
+		e--
+	}
+	if e-to < p.min {
+		return to
+	}
+	v := b[to:e]
+	if p.cs == csURL && p.keep == 0 && (!hasDigit(v) || dnsWords(v)) {
+		return to
+	}
+	if p.cs == csWord && p.keep == 0 && len(p.text) <= 4 && !hasDigit(v) {
+		return to
+	}
+	if w.r.o.KeepPlaceholders && (placeholder(v) || bytes.IndexByte(v, '{') >= 0) {
+		return to
+	}
+	if p.text[0] == '.' { // the id before the marker is part of the token
+		for from > 0 && isAlnum(b[from-1]) && to-from < 40 {
+			from--
+		}
+	}
+	w.secret(from+p.keep, e)
+	return e
+}
+
+func hasDigit(v []byte) bool {
+	for _, c := range v {
+		if isDigit(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// dnsWords tells whether v is short words with hyphens, as in sk-learn-pipeline-v2-final: no piece of a key is that readable.
+func dnsWords(v []byte) bool {
+	run, digits := 0, 0
+	for _, c := range v {
+		if c == '-' || c == '_' {
+			run = 0
+			continue
+		}
+		if class[c]&cUpper != 0 {
+			return false
+		}
+		if isDigit(c) {
+			digits++
+		}
+		if run++; run > 11 {
+			return false
+		}
+	}
+	return digits <= 4
+}
+
+// jwt masks header.payload.signature; a header with a payload alone is enough.
+func (w *scanner) jwt(from int) int {
+	b := w.b
+	if !w.r.on[kindSecret] || !has(b, from, "eyJ") || from > 0 && isWord(b[from-1]) {
+		return from + 3
+	}
+	e, dots, part := from, 0, 0
+	for e < len(b) && (isB64(b[e]) || b[e] == '.' || b[e] == '=') {
+		if b[e] == '.' {
+			if part < 4 && dots > 0 {
+				break
+			}
+			dots, part = dots+1, 0
+		} else {
+			part++
+		}
+		e++
+	}
+	w.steps += e - from
+	for e > from && b[e-1] == '.' {
+		e--
+	}
+	if dots == 0 {
+		if d := decode64(b[from:e]); e-from < 24 || !w.r.holds(d) {
+			return from + 3
+		}
+	} else if e-from < 16 {
+		return from + 3
+	}
+	w.secret(from, e)
+	return e
+}
+
+// armor masks PEM and PGP blocks whole, whatever they hold, in one line or in many. A block without an end takes the rest of the event; an end without a
+// beginning takes the lines of base64 before it.
+func (w *scanner) armor(from int) int {
+	b := w.b
+	if !w.r.on[kindSecret] {
+		return from + 5
+	}
+	if hasFold(b, from+5, "end") {
+		i, start := bytes.LastIndexByte(b[:from], '\n'), from
+		for n := 0; n < 256 && i >= 0; n++ {
+			prev := bytes.LastIndexByte(b[:i], '\n') + 1
+			line := bytes.TrimSpace(b[prev:i])
+			if len(line) > 80 || len(line) == 0 || !allB64(line) {
+				break
+			}
+			start, i = prev, prev-1
+		}
+		e := from + 8
+		for e < len(b) && b[e] != '\n' && !has(b, e, "-----") {
+			e++
+		}
+		if has(b, e, "-----") {
+			e += 5
+			w.secret(start, e)
+		}
+		return e
+	}
+	e := from + 10
+	for ; e < len(b) && e-from < 80 && b[e] != '\n' && !has(b, e, "-----"); e++ {
+		if c := b[e]; c != ' ' && c != '-' && !isAlnum(c) {
+			return from + 5
+		}
+	}
+	if w.r.o.KeepPlaceholders && has(b, e, "-----") {
+		if body := bytes.TrimLeft(b[e+5:min(len(b), e+12)], "\n\r \\n"); placeholder(body) || bytes.HasPrefix(body, []byte("...")) {
+			return e
+		}
+	}
+	end := len(b)
+	if n := bytes.Index(b[e:], []byte("-----END")); n >= 0 {
+		end = e + n + 8
+		for end < len(b) && b[end] != '\n' && !has(b, end, "-----") {
+			end++
+		}
+		end = min(len(b), end+5)
+	} else {
+		w.armorOpen = true
+	}
+	w.secret(from, end)
+	return end
+}
+
+func allB64(s []byte) bool {
+	for _, c := range s {
+		if !isB64(c) && c != '=' {
+			return false
+		}
+	}
+	return true
+}
+
+// base64 decodes the run around a key word in base64 and masks it when it holds a secret.
+func (w *scanner) base64(from, to int) int {
+	b := w.b
+	if !w.r.on[kindSecret] || to <= w.b64End {
+		return to
+	}
+	l, r := from, to
+	for l > w.b64End && isB64(b[l-1]) {
+		l--
+	}
+	for r < len(b) && isB64(b[r]) {
+		r++
+	}
+	w.b64End = r
+	w.steps += r - l
+	for r < len(b) && b[r] == '=' && r-w.b64End < 2 {
+		r++
+	}
+	if w.r.holds(decode64(b[l:r])) {
+		w.secret(l, r)
+		return r
+	}
+	for s := l; s < from; s++ { // "path/" or "key-" before the encoded text belongs to the alphabet too
+		if c := b[s]; (c == '/' || c == '-' || c == '_' || c == '+') && from-s < 512 && w.r.holds(decode64(b[s+1:r])) {
+			w.secret(s+1, r)
+			return r
+		}
+	}
+	return to
+}
+
+// decode64 decodes either alphabet, with or without padding, as far as it goes; nil when it is not text.
+func decode64(s []byte) []byte {
+	s = bytes.TrimRight(s, "=")
+	if len(s)%4 == 1 {
+		s = s[:len(s)-1]
+	}
+	enc := base64.RawStdEncoding
+	if bytes.IndexByte(s, '-') >= 0 || bytes.IndexByte(s, '_') >= 0 {
+		enc = base64.RawURLEncoding
+	}
+	out := make([]byte, enc.DecodedLen(len(s)))
+	n, _ := enc.Decode(out, s)
+	if !printable(out[:n]) {
+		return nil
+	}
+	return out[:n]
+}
+
+func printable(s []byte) bool {
+	for _, c := range s {
+		if c < 0x20 && !isSpace(c) || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.Valid(s)
+}
+
+// holds tells whether text holds a secret, by the rules that need no decoding.
+func (r *Redactor) holds(text []byte) bool {
+	if len(text) < 4 || !r.on[kindSecret] {
+		return false
+	}
+	w := &scanner{r: r}
+	w.begin(text)
+	w.walk(r.plain)
+	for _, s := range w.spans {
+		if s.kind == kindSecret {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,326 @@
+package redact
+
+import "bytes"
+
+// key handles a word that may be part of a key. It returns the end of the value when one was masked.
+func (w *scanner) key(from, to int) int {
+	if from < w.identEnd {
+		return to
+	}
+	b := w.b
+	l, r := bounds(b, from, to)
+	w.identEnd = r
+	w.steps += r - l
+	switch at(b, r) { // what cannot follow a key in any carrier is most of ordinary text
+	case '=', ':', ' ', '\t', '"', '\'', '`', '\\', ']', '-', '*', '>', '|', 0, '<':
+	default:
+		return to
+	}
+	k := classify(b, l, r)
+	if k.kind == kindNone || !w.r.on[k.kind] {
+		return to
+	}
+	if n := w.markup(&k); n > 0 {
+		return n
+	}
+	v, d := w.delim(l, r)
+	if d == noDelimiter {
+		if k.kind == kindSecret {
+			return max(to, w.flag(&k), w.prose(&k))
+		}
+		return max(to, w.entityProse(&k))
+	}
+	return max(to, w.keyed(&k, v, d))
+}
+
+// keyed masks the value at v of the key k.
+func (w *scanner) keyed(k *key, v int, d delimiter) int {
+	if k.kind != kindSecret {
+		return w.entityValue(k, v)
+	}
+	b := w.b
+	if v >= len(b) {
+		w.pending = w.pending || !k.weak && !k.code
+		return 0
+	}
+	switch {
+	case k.auth:
+		return w.authorization(v, w.limit(v))
+	case k.cookie:
+		return w.cookies(v, w.limit(v), k.set)
+	case k.token && d == colon && w.wordBefore(k.from, "unexpected", "illegal"):
+		return 0
+	}
+	return w.secretValue(k, v, d)
+}
+
+// secretValue masks one value: quoted, bracketed, a YAML block or bare. Nothing but a word that is no value at all stays.
+func (w *scanner) secretValue(k *key, v int, d delimiter) int {
+	b := w.b
+	if q, from := opening(b, v); q.c != 0 {
+		end, next, ok := closing(b, from, q)
+		if !ok && !k.weak {
+			w.open = q
+		}
+		if ok && next < len(b) && (isAlnum(b[next]) && q.n == 0) { // "a"b is one word to a shell
+			end = unquoted(b, next, false)
+			next = end
+		}
+		if from >= end {
+			return next
+		}
+		if w.harmless(k, b[from:end], true) {
+			return to0(next, ok)
+		}
+		w.secret(from, end)
+		return next
+	}
+	switch c := b[v]; {
+	case (c == '|' || c == '>') && d == colon && blockScalar(b, v):
+		return w.block(k, v)
+	case c == '{' || c == '[' || c == '(':
+		if k.weak || k.code {
+			return 0
+		}
+		end, ok := balanced(b, v)
+		if w.r.o.KeepPlaceholders && placeholder(b[v:min(end+1, len(b))]) {
+			return end
+		}
+		if q, from := opening(b, v+1); ok && q.c != 0 && c != '{' {
+			if e, next, ok := closing(b, from, q); ok && next == end {
+				w.secret(from, e)
+				return end
+			}
+		}
+		if ok && end == v+1 {
+			return end
+		}
+		if c == '{' && !ok && end-v > 512 && lineEnd(b, v)-v < 2 { // "unexpected token: {" before a new line is prose
+			return 0
+		}
+		w.secret(v+1, end)
+		return end
+	}
+	end := unquoted(b, v, false)
+	if k.phrase && d == colon {
+		end = max(end, trimRight(b, v, lineEnd(b, v)))
+	} else if d == colon && w.yamlLine(k, v) {
+		end = max(end, trimRight(b, v, lineEnd(b, v)))
+	}
+	if w.harmless(k, b[v:end], false) {
+		return 0
+	}
+	w.secret(v, end)
+	return end
+}
+
+func to0(n int, ok bool) int {
+	if ok {
+		return n
+	}
+	return 0
+}
+
+func trimRight(b []byte, from, to int) int {
+	for to > from && isSpace(b[to-1]) {
+		to--
+	}
+	return to
+}
+
+// secret records a secret, without the blanks around it.
+func (w *scanner) secret(from, to int) {
+	for from < to && isSpace(w.b[from]) {
+		from++
+	}
+	to = trimRight(w.b, from, to)
+	w.steps += to - from
+	w.add(kindSecret, from, to)
+}
+
+// yamlLine tells whether the key stands alone at the beginning of a later or indented line, so that its value is the rest of the line.
+func (w *scanner) yamlLine(k *key, v int) bool {
+	b, i := w.b, k.from
+	if k.weak || k.code || !isSpace(b[v-1]) {
+		return false
+	}
+	for i > 0 && (isBlank(b[i-1]) || isQuote(b[i-1])) {
+		i--
+	}
+	if i > 1 && b[i-1] == '-' {
+		i--
+		for i > 0 && isBlank(b[i-1]) {
+			i--
+		}
+	}
+	return i > 0 && b[i-1] == '\n' || i == 0 && k.from >= 2 && isBlank(b[0])
+}
+
+// blockScalar tells whether b[v] is the indicator of a YAML block scalar.
+func blockScalar(b []byte, v int) bool {
+	v++
+	for at(b, v) == '-' || at(b, v) == '+' || isDigit(at(b, v)) {
+		v++
+	}
+	v = skipBlank(b, v)
+	return v == len(b) || b[v] == '\n' || b[v] == '\r'
+}
+
+// block masks the lines of a YAML block scalar: all that are indented deeper than the key.
+func (w *scanner) block(k *key, v int) int {
+	b := w.b
+	start := bytes.LastIndexByte(b[:k.from], '\n') + 1
+	indent := skipBlank(b, start) - start
+	i := lineEnd(b, v)
+	end := i
+	defer func() {
+		if end >= len(b)-1 {
+			w.blockOpen = indent
+		}
+	}()
+	for i < len(b) {
+		next := i + 1
+		text := skipBlank(b, next)
+		if text < len(b) && b[text] != '\n' && text-next <= indent {
+			break
+		}
+		i = lineEnd(b, next)
+		if i > text {
+			w.secret(text, i)
+		}
+		end = i
+	}
+	return end
+}
+
+// limit is the end of the text that a value at v may take: the end of the quoted text around or at it, or of the line.
+func (w *scanner) limit(v int) int {
+	b := w.b
+	if q, from := opening(b, v); q.c != 0 {
+		end, _, _ := closing(b, from, q)
+		return end
+	}
+	if c := b[v]; c == '[' || c == '{' || c == '(' {
+		end, _ := balanced(b, v)
+		return end
+	}
+	end := lineEnd(b, v)
+	for i := v; i < end; i++ { // a quote that opened before the key ends the value
+		if b[i] == '"' && !isAlnum(at(b, i+1)) && at(b, i-1) != '=' && at(b, i-1) != ',' {
+			for i > v && b[i-1] == '\\' {
+				i--
+			}
+			if n := bytes.Count(b[v:i], []byte{'"'}); n%2 == 0 {
+				return i
+			}
+		}
+	}
+	return end
+}
+
+// harmless tells whether a value under a secret's key says nothing: null, a count, a mask, a word of the message.
+func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
+	v = bytes.TrimRight(bytes.TrimSpace(v), ".,;:!)")
+	switch {
+	case len(v) == 0:
+		return true
+	case len(v) <= 12 && noValue[string(bytes.ToLower(v))]:
+		return true
+	case k.plural && numeric(v), k.short && len(v) <= 3 && numeric(v):
+		return true
+	case k.cwd && (v[0] == '/' || v[0] == '~'):
+		return true
+	case k.weak && !random(v), k.code && !codeLike(v):
+		return true
+	case w.r.o.KeepPlaceholders && placeholder(v):
+		return true
+	case !quoted && (has(v, 0, "[REDACTED") || has(v, 0, "[FILTERED")):
+		return true
+	}
+	return false
+}
+
+// noValue are words in the place of a value that say there is none or judge it.
+var noValue = map[string]bool{"null": true, "nil": true, "none": true, "undefined": true, "true": true, "false": true, "empty": true, "yes": true, "no": true, "n/a": true, "(null": true, "<nil>": true, "<null>": true,
+	"expired": true, "invalid": true, "missing": true, "required": true, "incorrect": true, "wrong": true, "valid": true, "ok": true, "failed": true, "unknown": true, "not": true, "must": true, "is": true, "has": true, "was": true, "cannot": true, "too": true, "the": true, "unset": true, "absent": true, "present": true, "authentication": true, "should": true}
+
+func numeric(v []byte) bool {
+	for _, c := range v {
+		if !isDigit(c) && c != '.' && c != ',' && c != '/' && c != '-' && c != 'k' {
+			return false
+		}
+	}
+	return len(v) > 0
+}
+
+// random tells whether v looks made by a generator: letters and digits mixed, or long and of one piece.
+func random(v []byte) bool {
+	var d, l, u, other int
+	for _, c := range v {
+		switch {
+		case isDigit(c):
+			d++
+		case class[c]&cLower != 0:
+			l++
+		case class[c]&cUpper != 0:
+			u++
+		case c == '/' || c == ' ' || c == '<':
+			other += 4
+		case c != '-' && c != '_' && c != '=' && c != '+' && c != '.' && c != '%' && c != ':':
+			other++
+		}
+	}
+	if len(v) < 8 || other*4 > len(v) {
+		return false
+	}
+	return d > 0 && l+u > 0 || len(v) >= 20 && l > 0 && u > 2 || len(v) >= 24
+}
+
+func codeLike(v []byte) bool {
+	d := 0
+	for _, c := range v {
+		if isDigit(c) {
+			d++
+		}
+	}
+	return d >= 3 && len(v) <= 12 && d*2 >= len(v) || random(v)
+}
+
+// placeholder tells whether a document's value stands for one: <password>, ${X}, $X, {{x}}, ***, xxx, your-password.
+func placeholder(v []byte) bool {
+	v = bytes.Trim(v, "\"'`")
+	if len(v) == 0 {
+		return true
+	}
+	switch last := v[len(v)-1]; {
+	case v[0] == '<' && last == '>', v[0] == '{' && last == '}', v[0] == '[' && last == ']':
+		for _, c := range v[1 : len(v)-1] {
+			if !isIdent(c) && c != ' ' && c != '{' && c != '}' && (v[0] != '<' || c != ':') || isDigit(c) && v[0] != '<' {
+				return false
+			}
+		}
+		return true
+	case has(v, 0, "${") && last == '}', has(v, 0, "$(") && last == ')', string(v) == "...", string(v) == "…", v[0] == '%' && len(v) <= 3, string(v) == "changeme":
+		return true
+	case v[0] == '$' && len(v) > 1 && isLetter(v[1]):
+		for _, c := range v[1:] {
+			if class[c]&cUpper == 0 && !isDigit(c) && c != '_' {
+				return false
+			}
+		}
+		return true
+	case hasFold(v, 0, "your") && len(v) > 4 && !isAlnum(v[4]):
+		for _, c := range v {
+			if isDigit(c) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, c := range v {
+		if c != '*' && c != 'x' && c != 'X' && c != '.' && c != '#' && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,122 @@
+package redact
+
+import "bytes"
+
+// maxOpen is how many lines a secret that did not end may take: the longest private keys in use (RSA 4096) have about 52.
+const maxOpen = 64
+
+// Stream redacts text line by line, one line out for each line in, and remembers what the last line left open: a PEM block, a quoted secret, a key whose value is
+// on the next line, the data of a manifest. What stays open ends after 64 lines, or where a line begins like a new event. It is not safe for concurrent use.
+type Stream struct {
+	r     *Redactor
+	t     *Tagger
+	stats *Stats
+	out   []byte
+
+	left    int // lines that what is open may still take
+	armor   bool
+	quote   quote
+	pending bool
+	bare    bool // the lines of the open PEM block carry no log prefix
+	indent  int  // of a key whose block scalar goes on, or -1
+	data    block
+}
+
+// NewStream begins a stream. t may be nil.
+func NewStream(r *Redactor, t *Tagger) *Stream { return &Stream{r: r, t: t, indent: -1} }
+
+// Count makes the stream add what it masks to st.
+func (s *Stream) Count(st *Stats) { s.stats = st }
+
+// Line redacts one line, given without its line end. The result is valid until the next call.
+func (s *Stream) Line(line []byte) []byte {
+	w := s.r.pool.Get().(*scanner)
+	defer s.r.put(w)
+	w.reset()
+	if s.r.on[kindSecret] {
+		if head := s.head(line); head > 0 && !onlyTags(line[:head], kindSecret) {
+			w.found = append(w.found, span{skipBlank(line, 0), trimRight(line, 0, head), kindSecret})
+		}
+		if f, t := s.data.line(line); t > f && !onlyTags(line[f:t], kindSecret) {
+			w.found = append(w.found, span{f, t, kindSecret})
+		}
+	}
+	continued := s.left > 0
+	w.scan(line, nil)
+	open, quote, pending, indent := w.armorOpen, w.open, w.pending, w.blockOpen
+	w.disguises(line)
+	w.byRegex(line)
+	if !continued && s.r.on[kindSecret] {
+		s.armor, s.quote, s.pending, s.indent = open, quote, pending, indent
+		if open || quote.c != 0 || pending || indent >= 0 {
+			s.left, s.bare = maxOpen, false
+		}
+	}
+	if !w.settle(line) {
+		s.out = append(s.out[:0], line...)
+		return s.out
+	}
+	s.out = w.render(s.out[:0], line, s.t, s.stats)
+	return s.out
+}
+
+// head is the end of the part of line that belongs to what the lines before left open.
+func (s *Stream) head(line []byte) int {
+	if s.left == 0 {
+		return 0
+	}
+	s.left--
+	if len(bytes.TrimSpace(line)) == 0 && !s.pending {
+		return 0
+	}
+	done := func() { s.left, s.armor, s.quote, s.pending, s.indent = 0, false, quote{}, false, -1 }
+	switch {
+	case s.armor:
+		if i := bytes.Index(line, []byte("-----END")); i >= 0 {
+			e := i + len("-----END")
+			if j := bytes.Index(line[e:], []byte("-----")); j >= 0 {
+				e += j + 5
+			} else {
+				e = len(line)
+			}
+			done()
+			return e
+		}
+		if s.left == maxOpen-1 {
+			s.bare = !eventStart(line)
+		} else if s.bare && eventStart(line) {
+			done()
+			return 0
+		}
+		return len(line)
+	case s.quote.c != 0:
+		end, _, ok := closing(line, 0, s.quote)
+		if !ok && eventStart(line) {
+			done()
+			return 0
+		}
+		if ok {
+			done()
+		}
+		return end
+	case s.pending:
+		v := skipBlank(line, 0)
+		done()
+		if v >= len(line) || nextIsKey(line, v) || eventStart(line) {
+			return 0
+		}
+		if q, from := opening(line, v); q.c != 0 {
+			end, _, _ := closing(line, from, q)
+			return end
+		}
+		return unquoted(line, v, false)
+	case s.indent >= 0:
+		if skipBlank(line, 0) <= s.indent {
+			done()
+			return 0
+		}
+		return len(line)
+	}
+	done()
+	return 0
+}

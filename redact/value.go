@@ -1,0 +1,346 @@
+package redact
+
+import "bytes"
+
+// delimiter says how a key is bound to its value.
+type delimiter uint8
+
+const (
+	noDelimiter delimiter = iota
+	equals                // = => := ->
+	colon                 // : with or without blanks
+	tuple                 // ('password', 'x')
+	element               // <password>x</password>
+)
+
+// closers moves past what may stand between an identifier and its delimiter: escaped quotes, brackets, emphasis.
+func closers(b []byte, i int) int {
+	for n := 0; n < 24 && i < len(b); n++ {
+		switch c := b[i]; {
+		case c == '\\' && (b[i-1] == '\\' || isQuote(at(b, i+1)) || at(b, i+1) == '\\'), isQuote(c), c == ']':
+			i++
+		case c == '*' && at(b, i+1) == '*', c == '*' && b[i-1] == '*':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// delim finds the delimiter after the identifier b[l:r] and the place where the value begins.
+func (w *scanner) delim(l, r int) (int, delimiter) {
+	b := w.b
+	p := closers(b, r)
+	quoted := p > r
+	q := skipBlank(b, p)
+	switch at(b, q) {
+	case '=':
+		q++
+		for n := 0; n < 2 && (at(b, q) == '=' || at(b, q) == '>' || at(b, q) == '~'); n++ {
+			q++
+		}
+		return w.valueStart(q, equals)
+	case ':':
+		if at(b, q+1) == ':' { // a scope: Token::parse
+			return 0, noDelimiter
+		}
+		q++
+		if at(b, q) == '=' {
+			return w.valueStart(q+1, equals)
+		}
+		for n := 0; n < 2 && at(b, q) == '*'; n++ {
+			q++
+		}
+		return w.valueStart(q, colon)
+	case '-':
+		if at(b, q+1) == '>' {
+			return w.valueStart(q+2, equals)
+		}
+	case ',':
+		if quoted && l > 0 {
+			o := l - 1
+			for o > 0 && (isQuote(b[o]) || b[o] == '\\' || b[o] == 'b' || b[o] == 'u') {
+				o--
+			}
+			if v := skipBlank(b, q+1); b[o] == '(' && (isQuote(at(b, v)) || isLetter(at(b, v)) && isQuote(at(b, v+1)) || at(b, v) == '\\') {
+				return v, tuple
+			}
+		}
+	case '|':
+		if q > p && isBlank(at(b, q+1)) && q > r {
+			return w.valueStart(q+1, colon)
+		}
+	}
+	if v := w.named(l, p); v > 0 {
+		return w.valueStart(v, equals)
+	}
+	return 0, noDelimiter
+}
+
+// named handles a pair spelled out: {"name":"DB_PASSWORD","value":"x"}, name=… value=…, <add key="Password" value="x"/>.
+func (w *scanner) named(l, p int) int {
+	b := w.b
+	o := l - 1
+	for n := 0; n < 12 && o > 0 && (isQuote(b[o]) || b[o] == '\\' || isBlank(b[o])); n++ {
+		o--
+	}
+	if o <= 0 || b[o] != '=' && b[o] != ':' {
+		return 0
+	}
+	for n := 0; n < 12 && o > 0 && !isWord(b[o]); n++ {
+		o--
+	}
+	ok := false
+	for _, name := range [...]string{"name", "key", "header", "field", "property", "variable", "var"} {
+		ok = ok || o+1 >= len(name) && hasFold(b, o+1-len(name), name)
+	}
+	if !ok {
+		return 0
+	}
+	for n := 0; n < 48 && p < len(b) && (isSpace(b[p]) || b[p] == ',' || b[p] == '"' || b[p] == '\\' || b[p] == ';'); n++ {
+		p++
+	}
+	if at(b, p) == '\'' {
+		p++
+	}
+	if !hasFold(b, p, "value") {
+		return 0
+	}
+	q := skipBlank(b, closers(b, p+len("value")))
+	if c := at(b, q); c == '=' || c == ':' {
+		return q + 1
+	}
+	return 0
+}
+
+// valueStart moves from behind a delimiter to the value: past blanks, an escaped or a real line end, a YAML tag.
+func (w *scanner) valueStart(q int, d delimiter) (int, delimiter) {
+	b := w.b
+	v := skipBlank(b, q)
+	for n := 0; n < 4; n++ {
+		if e := escapedBreak(b, v); e > 0 && !isQuote(at(b, v+e)) {
+			v = skipBlank(b, v+e)
+		}
+	}
+	if at(b, v) == '!' && isLetter(at(b, v+1)) && d == colon || has(b, v, "!!") { // a YAML tag
+		if t := bytes.IndexByte(b[v:min(len(b), v+32)], ' '); t > 0 {
+			v = skipBlank(b, v+t)
+		}
+	}
+	if c := at(b, v); v < len(b) && c != '\n' && c != '\r' {
+		return v, d
+	}
+	next := skipSpace(b, v)
+	if next >= len(b) {
+		return len(b), d
+	}
+	if nextIsKey(b, next) || d == colon && !isBlank(b[next-1]) && eventStart(b[next:]) {
+		return v, d // the value was empty
+	}
+	return next, d
+}
+
+// escapedBreak is the length of an escaped line end or tab (\n, \\n, \r\n) at b[i], or 0.
+func escapedBreak(b []byte, i int) int {
+	j := i
+	for j < len(b) && j-i < 4 && b[j] == '\\' {
+		j++
+	}
+	if c := at(b, j); j > i && (c == 'n' || c == 'r' || c == 't') {
+		return j + 1 - i
+	}
+	return 0
+}
+
+// nextIsKey tells whether an identifier and a delimiter begin at b[i].
+func nextIsKey(b []byte, i int) bool {
+	j := i
+	for j < len(b) && j-i < maxIdent && isIdent(b[j]) {
+		j++
+	}
+	if j == i || !isLetter(b[i]) && b[i] != '_' {
+		return false
+	}
+	return at(b, j) == '=' || at(b, j) == ':' && isSpace(at(b, j+1))
+}
+
+// eventStart tells whether a line begins like a new log event: a date, a bracketed or bare level, a syslog priority, a JSON object.
+func eventStart(b []byte) bool {
+	switch {
+	case len(b) < 3:
+		return false
+	case isDigit(b[0]) && isDigit(b[1]) && isDigit(b[2]) && isDigit(at(b, 3)) && (at(b, 4) == '-' || at(b, 4) == '/'):
+		return true
+	case isDigit(b[0]) && isDigit(b[1]) && (b[2] == ':' || b[2] == '/'):
+		return true
+	case b[0] == '{' && (b[1] == '"' || b[1] == '\\'):
+		return true
+	case b[0] == '[' && (isDigit(b[1]) || class[b[1]]&cUpper != 0):
+		return true
+	case b[0] == '<' && isDigit(b[1]):
+		return true
+	}
+	for _, l := range [...]string{"info", "warn", "error", "debug", "trace", "fatal", "panic", "level=", "time=", "ts=", "jan ", "feb ", "mar ", "apr ", "may ", "jun ", "jul ", "aug ", "sep ", "oct ", "nov ", "dec "} {
+		if hasFold(b, 0, l) && (!isLetter(at(b, len(l))) || l[len(l)-1] == '=' || hasFold(b, 0, "warning")) {
+			return true
+		}
+	}
+	return false
+}
+
+// opening reads the quote at b[i], with the backslashes and the literal prefix (b'…', u"…") before it.
+func opening(b []byte, i int) (quote, int) {
+	j := i
+	if c := at(b, j); (isLetter(c) || c == '@' || c == '$') && (at(b, j+1) == '"' || at(b, j+1) == '\'') && c < 0x80 {
+		switch lower(c) {
+		case 'b', 'u', 'r', 'f', 'n', 'e', '@', '$':
+			j++
+		}
+	}
+	k := j
+	for k < len(b) && k-j < 16 && b[k] == '\\' {
+		k++
+	}
+	if c := at(b, k); isQuote(c) {
+		return quote{c, k - j}, k + 1
+	}
+	return quote{}, i
+}
+
+// closing finds the end of the quoted text that begins at b[i]: the end of its content and the index after the quote; ok is false when it does not end.
+// A quote behind n backslashes ends at the same quote behind n, or behind fewer, which end the text around it.
+func closing(b []byte, i int, q quote) (end, next int, ok bool) {
+	for p := i; ; {
+		j := bytes.IndexByte(b[p:], q.c)
+		if j < 0 {
+			return len(b), len(b), false
+		}
+		j += p
+		m := 0
+		for j-m > i && b[j-m-1] == '\\' {
+			m++
+		}
+		p = j + 1
+		over := m - q.n
+		switch {
+		case over < 0:
+			return j - m, j - m, true
+		case over%(q.n+1) != 0 || over/(q.n+1)%2 != 0:
+			continue // escaped inside
+		case q.c == '\'' && q.n == 0 && at(b, j+1) == '\'' && j > i:
+			p++ // doubled, as in SQL
+			continue
+		}
+		return j - q.n, j + 1, true
+	}
+}
+
+// balanced finds the end of the bracketed text whose opening bracket is b[i]; quotes are respected.
+func balanced(b []byte, i int) (int, bool) {
+	depth := 0
+	for j := i; j < len(b); j++ {
+		switch c := b[j]; c {
+		case '{', '[', '(':
+			depth++
+		case '}', ']', ')':
+			if depth--; depth == 0 {
+				return j, true
+			}
+		case '"':
+			m := 0
+			for m < 16 && j-m > i && b[j-m-1] == '\\' {
+				m++
+			}
+			if _, next, ok := closing(b, j+1, quote{'"', m}); ok {
+				j = next - 1
+			}
+		}
+	}
+	return len(b), false
+}
+
+// unquoted finds the end of a bare value. Only what clearly begins something else ends it: a password may hold any punctuation.
+func unquoted(b []byte, i int, stopWide bool) int {
+	depth := 0
+	for j := i; j < len(b); j++ {
+		c := b[j]
+		if class[c]&cIdent != 0 {
+			continue
+		}
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			return j
+		case '<':
+			if _, n := tagAt(b, j); n > 0 {
+				j += n - 1
+			} else if at(b, j+1) == '/' && j > i {
+				return j
+			}
+		case '"', '\'', '`':
+			if j > i && !isAlnum(at(b, j+1)) {
+				return j
+			}
+		case '\\':
+			k := j
+			for k < len(b) && b[k] == '\\' {
+				k++
+			}
+			if n := at(b, k); (n == '"' || n == '\'') && !isAlnum(at(b, k+1)) {
+				return j
+			} else if n == 'n' || n == 'r' || n == 't' {
+				if e := k + 1; e >= len(b) || isSpace(b[e]) || b[e] == '\\' || isQuote(b[e]) || keyAhead(b, e, false) {
+					return j
+				}
+			} else if has(b, k, "u0026") && keyAhead(b, k+5, false) {
+				return j
+			}
+			j = k - 1
+		case '&':
+			if keyAhead(b, j+1, false) || has(b, j, "&amp;") && keyAhead(b, j+5, false) {
+				return j
+			}
+		case ';':
+			if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || isQuote(n) || n == '\\' || n >= 0x80 || keyAhead(b, j+1, true) {
+				return j
+			}
+		case ',':
+			if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || isQuote(n) || n == '{' || n == '\\' || n >= 0x80 || keyAhead(b, j+1, false) {
+				return j
+			}
+		case '|':
+			if keyAhead(b, j+1, false) {
+				return j
+			}
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth > 0 {
+				depth--
+			} else if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || isQuote(n) || bytes.IndexByte([]byte(",;.)]}&|:\\<"), n) >= 0 {
+				return j
+			}
+		case '>':
+			if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || n == '<' {
+				return j
+			}
+		default:
+			if c >= 0x80 && (stopWide || has(b, j, "。") || has(b, j, "、") || has(b, j, "，") || has(b, j, "；") || has(b, j, "　")) {
+				return j
+			}
+		}
+	}
+	return len(b)
+}
+
+// keyAhead tells whether b[i:] begins with key= (or key: ); loose keys may hold blanks, as in ";Integrated Security=true".
+func keyAhead(b []byte, i int, loose bool) bool {
+	j := i
+	for j < len(b) && j-i < 48 && (isIdent(b[j]) || loose && b[j] == ' ' || b[j] == '[' || b[j] == ']') {
+		j++
+	}
+	if j == i || !isLetter(b[i]) && b[i] != '_' {
+		return false
+	}
+	return at(b, j) == '=' || at(b, j) == ':' || at(b, j) == '%' && has(b, j, "%3D")
+}

@@ -1,0 +1,141 @@
+package redact
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// wideKeys are keys in other scripts than ASCII, Chinese above all.
+var wideKeys = []struct {
+	text string
+	kind kind
+	code bool
+	weak bool
+}{
+	{"密码", kindSecret, false, false}, {"密碼", kindSecret, false, false}, {"口令", kindSecret, false, false}, {"密钥", kindSecret, false, false}, {"密鑰", kindSecret, false, false}, {"秘钥", kindSecret, false, false}, {"密匙", kindSecret, false, false}, {"私钥", kindSecret, false, false}, {"令牌", kindSecret, false, false}, {"凭证", kindSecret, false, false}, {"凭据", kindSecret, false, false},
+	{"暗号", kindSecret, false, false}, {"通行码", kindSecret, false, false}, {"授权码", kindSecret, false, false}, {"口令牌", kindSecret, false, false}, {"验证码", kindSecret, true, false}, {"校验码", kindSecret, true, false}, {"動態碼", kindSecret, true, false}, {"动态码", kindSecret, true, false},
+	{"пароль", kindSecret, false, false}, {"пароля", kindSecret, false, false}, {"токен", kindSecret, false, false}, {"секрет", kindSecret, false, false}, {"パスワード", kindSecret, false, false}, {"暗証番号", kindSecret, false, false}, {"トークン", kindSecret, false, false}, {"비밀번호", kindSecret, false, false}, {"암호", kindSecret, false, false}, {"토큰", kindSecret, false, false}, {"contraseña", kindSecret, false, false}, {"μυστικό", kindSecret, false, false}, {"şifre", kindSecret, false, false},
+	{"手机", kindPhone, false, false}, {"手機", kindPhone, false, false}, {"电话", kindPhone, false, false}, {"電話", kindPhone, false, false}, {"身份证", kindID, false, false}, {"身分證", kindID, false, false}, {"证件", kindID, false, false}, {"护照", kindID, false, false}, {"卡号", kindCard, false, false}, {"银行卡", kindCard, false, false},
+	{"主机", kindHost, false, false}, {"主機", kindHost, false, false}, {"节点", kindHost, false, true}, {"服务器", kindHost, false, true}, {"进程", kindPID, false, false}, {"容器组", kindPod, false, false},
+}
+
+// wideSuffix may stand between such a key and its delimiter; wideBenign makes a description of the value behind it.
+var (
+	wideSuffix = []string{"号码", "號碼", "号", "值", "串", "字段", "明文", "原文", "名称", "名", "地址", "信息", "内容", "ID", "id", "Id", "（", "(", "）", ")", "】", "」", "”"}
+	wideBenign = []string{"策略", "长度", "強度", "强度", "次数", "时间", "类型", "错误", "状态", "版本", "规则", "有效", "过期", "失败", "方式", "开关", "数量", "期限", "编号", "算法", "为空", "格式", "校验", "登录", "登陆", "文件", "路径", "错"}
+	wideVerbs  = []string{"为", "是", "成", "為", "到", "は", "："}
+)
+
+// wideKey handles a key in another script at b[from:to].
+func (w *scanner) wideKey(n, from, to int) int {
+	b, wk := w.b, wideKeys[n]
+	if !w.r.on[wk.kind] || from < w.identEnd {
+		return to
+	}
+	w.identEnd = to
+	k := key{from: from, to: to, kind: wk.kind, code: wk.code, hostish: wk.weak, password: wk.kind == kindSecret}
+	p := to
+	for again := true; again; {
+		again = false
+		for _, s := range wideSuffix {
+			if has(b, p, s) && p-to < 48 {
+				p += len(s)
+				again = true
+			}
+		}
+	}
+	if c := p + 0; isQuote(at(b, c)) || at(b, c) == '\\' {
+		p = closers(b, c)
+	}
+	q := skipBlank(b, p)
+	if d := wideDelim(b, q); d > 0 {
+		if v, dl := w.valueStart(q+d, equals); dl != noDelimiter {
+			return max(to, w.keyed(&k, v, dl))
+		}
+	}
+	if k.kind != kindSecret {
+		if q > p || p > to || isDigit(at(b, q)) {
+			w.entityProse(&key{from: from, to: p, kind: k.kind, hostish: true})
+			if isDigit(at(b, p)) {
+				w.entityValue(&k, p)
+			}
+		}
+		return to
+	}
+	return max(to, w.wideProse(&k, p, q))
+}
+
+func wideDelim(b []byte, i int) int {
+	switch c := at(b, i); {
+	case c == '=' && at(b, i+1) == '>', c == ':' && at(b, i+1) == '=', c == '-' && at(b, i+1) == '>':
+		return 2
+	case c == '=' || c == ':':
+		return 1
+	}
+	if has(b, i, "：") || has(b, i, "＝") {
+		return 3
+	}
+	return 0
+}
+
+// wideProse handles 密码是x, 密码已重置为 x, 密码从 x 改为 y, 密码x.
+func (w *scanner) wideProse(k *key, p, q int) int {
+	b := w.b
+	if q < len(b) && b[q] < utf8.RuneSelf && !isSpace(b[q]) {
+		return w.wideValue(k, q, false)
+	}
+	j, verb := p, false
+	for j < len(b) && j-p < 60 && (b[j] >= utf8.RuneSelf || isBlank(b[j])) {
+		if b[j] >= utf8.RuneSelf {
+			verb = false
+			for _, v := range wideVerbs {
+				verb = verb || has(b, j, v)
+			}
+			if has(b, j, "从") || has(b, j, "由") {
+				j = skipBlank(b, j+3)
+				if e := w.wideValue(k, j, true); e > 0 {
+					j = e
+				}
+				continue
+			}
+		}
+		_, n := utf8.DecodeRune(b[j:])
+		j += n
+	}
+	between := b[p:j]
+	for _, s := range wideBenign {
+		if bytes.Contains(between, []byte(s)) {
+			return 0
+		}
+	}
+	if j < len(b) && wideDelim(b, j) > 0 {
+		if v, dl := w.valueStart(j+wideDelim(b, j), equals); dl != noDelimiter {
+			return w.keyed(k, v, dl)
+		}
+	}
+	if !verb || j >= len(b) || b[j] >= utf8.RuneSelf {
+		return 0
+	}
+	return w.wideValue(k, j, true)
+}
+
+// wideValue masks an ASCII value inside other script; sure: a verb announced it.
+func (w *scanner) wideValue(k *key, p int, sure bool) int {
+	b := w.b
+	if p >= len(b) {
+		return 0
+	}
+	from, end := p, 0
+	if o, f := opening(b, p); o.c != 0 {
+		from = f
+		end, _, _ = closing(b, f, o)
+	} else {
+		end = unquoted(b, p, true)
+	}
+	v := bytes.TrimRight(b[from:end], ".,;:!)")
+	if len(v) == 0 || !isAlnum(v[0]) && !sure || plain(v) || w.harmless(k, v, false) || !sure && !mixed(v) || numeric(v) && len(v) < 4 || bytes.IndexByte(v, '=') > 0 && !sure {
+		return 0
+	}
+	w.secret(from, end)
+	return end
+}
