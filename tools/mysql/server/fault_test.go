@@ -1,0 +1,377 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-069badc9/mcp-gateway/boundary"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+)
+
+// endless joins numbers with itself until it would take hours.
+const endless = "SELECT COUNT(*) AS n FROM numbers a JOIN numbers b ON a.n <> b.n JOIN numbers c ON b.n <> c.n JOIN numbers d ON c.n <> d.n"
+
+// busy lists what the accounts of the gateway run at the moment.
+func busy(t testing.TB, m *maria, user string) string {
+	t.Helper()
+	return m.must(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '"+user+"' AND COMMAND <> 'Sleep'")
+}
+
+// eventually waits for a state of the server, which no channel tells of.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; {
+		if ok() {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func TestACancelledStatementEndsInTheServer(t *testing.T) {
+	m := server(t)
+	m.must(t, "CREATE OR REPLACE USER cancelled IDENTIFIED BY 'pw-cancelled'; GRANT SELECT ON shop.* TO cancelled")
+	s := open(t, Options{DSN: m.dsn("cancelled"), Timeout: time.Minute})
+	plan := mustPlan(t, guard(t, 0), endless)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var err error
+	wg.Go(func() { _, err = s.Run(ctx, permit(t, 1<<20), plan) })
+	eventually(t, "the statement runs", func() bool { return busy(t, m, "cancelled") == "1" })
+	cancel()
+	began := time.Now()
+	wg.Wait()
+	if d := time.Since(began); d > 2*time.Second {
+		t.Errorf("Run returned %s after the cancel", d)
+	}
+	if fault.CodeOf(err) != fault.Cancelled {
+		t.Errorf("got %v, want %s", err, fault.Cancelled)
+	}
+	eventually(t, "the statement is gone", func() bool { return busy(t, m, "cancelled") == "0" })
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), "SELECT n FROM numbers LIMIT 1")); err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+}
+
+func TestASlowStatementIsATimeout(t *testing.T) {
+	m := server(t)
+	s := open(t, Options{DSN: m.dsn("ro"), Timeout: 200 * time.Millisecond})
+	_, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), endless))
+	if fault.CodeOf(err) != fault.BackendTimeout {
+		t.Errorf("got %v, want %s", err, fault.BackendTimeout)
+	}
+	if _, _, hint := fault.Public(err); !strings.Contains(hint, "narrow") {
+		t.Errorf("hint %q", hint)
+	}
+}
+
+func TestTheServerItselfStopsASlowStatement(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro"), Timeout: time.Second})
+	c := session0(t, s)
+	got, err := c.rows(t.Context(), "SELECT @@max_statement_time")
+	if err != nil || got[0][0] != "1" {
+		t.Errorf("max_statement_time = %v, %v; want 1", got, err)
+	}
+}
+
+func session0(t testing.TB, s *Server) *session {
+	t.Helper()
+	c, err := s.conn.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c.(*session)
+}
+
+func TestAHugeCellIsRefusedAtItsHeader(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro")})
+	plan := mustPlan(t, guard(t, 0), "SELECT body FROM big WHERE id = 1")
+	p := permit(t, 1<<20)
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), "SELECT id FROM big")); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := s.Run(t.Context(), p, plan)
+	runtime.ReadMemStats(&after)
+	if fault.CodeOf(err) != fault.RawTooLarge {
+		t.Errorf("got %v, want %s", err, fault.RawTooLarge)
+	}
+	if grew := after.TotalAlloc - before.TotalAlloc; grew > 4<<20 {
+		t.Errorf("%d bytes were allocated for a cell of 12 MiB that was refused", grew)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), "SELECT id FROM big")); err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+}
+
+func TestRawAtTheLimitAndOneByteOver(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro")})
+	plan := mustPlan(t, guard(t, 0), "SELECT body FROM big WHERE id = 2") // 1000 bytes, one for the length
+	if _, err := s.Run(t.Context(), permit(t, 1001), plan); err != nil {
+		t.Errorf("at the limit: %v", err)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1000), plan); fault.CodeOf(err) != fault.RawTooLarge {
+		t.Errorf("one byte over: %v, want %s", err, fault.RawTooLarge)
+	}
+}
+
+func TestAConnectionKilledInMidAnswerIsNoShortAnswer(t *testing.T) {
+	m := server(t)
+	m.must(t, "CREATE OR REPLACE USER victim IDENTIFIED BY 'pw-victim'; GRANT SELECT ON shop.* TO victim")
+	s := open(t, Options{DSN: m.dsn("victim"), Timeout: 30 * time.Second})
+	for _, how := range []struct {
+		kill string
+		want fault.Code
+	}{{"KILL QUERY ", fault.BackendTimeout}, {"KILL ", fault.BackendError}} {
+		var wg sync.WaitGroup
+		var err error
+		wg.Go(func() { _, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), endless)) })
+		id := ""
+		eventually(t, "the statement runs", func() bool {
+			id = m.must(t, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'victim' AND COMMAND = 'Query'")
+			return id != ""
+		})
+		m.must(t, how.kill+id)
+		wg.Wait()
+		if got := fault.CodeOf(err); got != how.want && !(how.kill == "KILL " && got == fault.BackendTimeout) {
+			t.Errorf("%s: %v, want %s", how.kill, err, how.want)
+		}
+	}
+}
+
+func TestTheGatewayServesAgainAfterTheDatabaseDied(t *testing.T) {
+	need(t)
+	dir, err := os.MkdirTemp("", "mgw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	m, err := install(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.kill() })
+	m.must(t, schema)
+	s := open(t, Options{DSN: m.dsn("ro"), Timeout: 20 * time.Second})
+	short := mustPlan(t, guard(t, 0), "SELECT n FROM numbers LIMIT 1")
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), short); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { _, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), endless)) })
+	eventually(t, "the statement runs", func() bool { return busy(t, m, "ro") == "1" })
+	m.kill()
+	wg.Wait()
+	if got := fault.CodeOf(err); got != fault.BackendError {
+		t.Errorf("in mid-call: %v, want %s", err, fault.BackendError)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), short); fault.CodeOf(err) != fault.BackendError {
+		t.Errorf("while it is down: %v, want %s", err, fault.BackendError)
+	}
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), short); err != nil {
+		t.Errorf("after its restart: %v", err)
+	}
+}
+
+func TestABusyPoolIsNotATimeout(t *testing.T) {
+	m := server(t)
+	m.must(t, "CREATE OR REPLACE USER pooled IDENTIFIED BY 'pw-pooled'; GRANT SELECT ON shop.* TO pooled")
+	s := open(t, Options{DSN: m.dsn("pooled"), MaxConnections: 1, PoolWait: 50 * time.Millisecond, Timeout: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = s.Run(ctx, permit(t, 1<<20), mustPlan(t, guard(t, 0), endless)) })
+	eventually(t, "the statement runs", func() bool { return busy(t, m, "pooled") == "1" })
+	_, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), "SELECT n FROM numbers LIMIT 1"))
+	if fault.CodeOf(err) != fault.BackendBusy {
+		t.Errorf("got %v, want %s", err, fault.BackendBusy)
+	}
+	cancel()
+	wg.Wait()
+}
+
+func TestSilentLossIsFoundOut(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro")})
+	g := guard(t, 0)
+	raw, err := s.Run(t.Context(), permit(t, 64<<20), mustPlan(t, g, "SELECT GROUP_CONCAT(a.n, ' padding to be long') AS list FROM numbers a JOIN numbers b ON b.n <= 30"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !raw.Cut || len(raw.Rows) != 1 {
+		t.Errorf("a cut GROUP_CONCAT is not marked: %d rows", len(raw.Rows))
+	}
+	raw, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT 1 AS one"))
+	if err != nil || raw.Cut {
+		t.Errorf("the next answer inherits the mark: %v, %v", raw.Cut, err)
+	}
+	raw, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT n FROM numbers WHERE n = 'abc'"))
+	if err != nil || raw.Cut || len(raw.Rows) != 0 {
+		t.Errorf("a warning that loses nothing: %+v, %v", raw, err)
+	}
+}
+
+func TestRuntimeErrorsNameTheirKindAndNothingElse(t *testing.T) {
+	g := ro(t)
+	for _, c := range []struct {
+		sql  string
+		code fault.Code
+		kind string
+	}{
+		{"SELECT (SELECT id FROM customers) AS x", fault.SQLRuntime, "SUBQUERY_ROWS"},
+		{"SELECT 9223372036854775807 + id AS x FROM customers", fault.SQLRuntime, "OUT_OF_RANGE"},
+		{"SELECT name REGEXP '(' AS x FROM customers", fault.SQLRuntime, "REGEX"},
+		{"SELECT id FROM gone", fault.BackendError, "allowlist"},
+	} {
+		_, err := g.ask(t, c.sql)
+		code, hint := codeOfRefusal(t, err)
+		if code != c.code || !strings.Contains(hint, c.kind) {
+			t.Errorf("%s: %s %q, want %s %s", c.sql, code, hint, c.code, c.kind)
+		}
+		if strings.Contains(hint, "shop.") || strings.Contains(hint, "Ada") {
+			t.Errorf("%s: the hint %q holds server text", c.sql, hint)
+		}
+	}
+}
+
+func TestAMissingGrantIsNamedAsSuch(t *testing.T) {
+	m := server(t)
+	g := newGateway(t, open(t, Options{DSN: m.dsn("narrow")}), guard(t, 0), boundary.Limits{})
+	if got := g.rows(t, "SELECT id, name FROM customers WHERE id = 1"); got != `[[1,"Ada"]]` {
+		t.Errorf("granted columns: %s", got)
+	}
+	_, err := g.ask(t, "SELECT settings FROM customers")
+	code, hint := codeOfRefusal(t, err)
+	if code != fault.BackendError || !strings.Contains(hint, "lacks a grant") || strings.Contains(hint, "narrow") {
+		t.Errorf("%s %q", code, hint)
+	}
+}
+
+func TestCheckSaysWhatToDo(t *testing.T) {
+	m := server(t)
+	for _, c := range []struct {
+		name string
+		o    Options
+		want string // "" for no error
+	}{
+		{"a reading account", Options{DSN: m.dsn("ro")}, ""},
+		{"column grants", Options{DSN: m.dsn("narrow")}, ""},
+		{"a writing account", Options{DSN: m.dsn("rw")}, "INSERT"},
+		{"a writing account that is allowed", Options{DSN: m.dsn("rw"), AllowWritableAccount: true}, ""},
+		{"a wrong password", Options{DSN: "ro:wrong-secret@unix(" + m.sock + ")/shop"}, "user or password"},
+		{"a wrong database", Options{DSN: strings.Replace(m.dsn("ro"), "/shop", "/nope", 1)}, "database"},
+		{"nobody there", Options{DSN: "ro:wrong-secret@unix(/nonexistent/s)/shop"}, "cannot be reached"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := open(t, c.o).Check(t.Context())
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "pw-") || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "@")) {
+				t.Errorf("the error tells a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWritableAccountServesNothing(t *testing.T) {
+	g := newGateway(t, open(t, Options{DSN: server(t).dsn("rw")}), guard(t, 0), boundary.Limits{})
+	_, err := g.ask(t, "SELECT n FROM numbers LIMIT 1")
+	code, hint := codeOfRefusal(t, err)
+	if code != fault.BackendError || !strings.Contains(hint, "check --connect") {
+		t.Errorf("%s %q", code, hint)
+	}
+}
+
+func TestASessionCannotWrite(t *testing.T) {
+	m := server(t)
+	s := open(t, Options{DSN: m.dsn("rw"), AllowWritableAccount: true})
+	c := session0(t, s)
+	for _, text := range []string{"INSERT INTO orders (status) VALUES ('x')", "SELECT 1; SELECT 2"} {
+		if err := c.exec(t.Context(), text); err == nil {
+			t.Errorf("%s went through", text)
+		}
+	}
+	if _, err := c.Prepare("SELECT 1"); !errors.Is(err, errPlansOnly) {
+		t.Errorf("Prepare: %v", err)
+	}
+}
+
+func TestADSNCannotUndoThePins(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro") + "?multiStatements=true&parseTime=true&sql_mode=%27ANSI_QUOTES%27&time_zone=%27%2B09%3A00%27&charset=gbk&compress=true&group_concat_max_len=4"})
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := newGateway(t, s, guard(t, 0), boundary.Limits{})
+	if got := g.rows(t, "SELECT ts FROM types WHERE id = 1"); got != `[["2026-01-01T10:00:00.250Z"]]` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestABadDSNDoesNotTellThePassword(t *testing.T) {
+	for _, dsn := range []string{"ro:hunter2@tcp(db", "ro:hunter2@tcp(db)/x?tls=nope", "ro:hunter2@nonet", "", "ro:hunter2@tcp(db:1)/x?timeout=hunter2"} {
+		_, err := New(Options{DSN: dsn})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+}
+
+func TestAStuckServerIsATimeout(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mgw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := net.Listen("unix", dir+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // accepted by the kernel, answered by nobody
+	s := open(t, Options{DSN: "ro:x@unix(" + dir + "/s)/shop", Timeout: 100 * time.Millisecond})
+	_, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, guard(t, 0), "SELECT n FROM numbers LIMIT 1"))
+	if fault.CodeOf(err) != fault.BackendTimeout {
+		t.Errorf("got %v, want %s", err, fault.BackendTimeout)
+	}
+}
+
+func TestManyAtOnceShareThePool(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro"), MaxConnections: 4, PoolWait: 20 * time.Second})
+	plan := mustPlan(t, guard(t, 0), "SELECT id, status FROM orders")
+	var wg sync.WaitGroup
+	errs := make(chan error, 64)
+	for range 64 {
+		p := permit(t, 1<<20)
+		wg.Go(func() {
+			raw, err := s.Run(t.Context(), p, plan)
+			if err == nil && (len(raw.Rows) != 200 || !raw.More) {
+				err = fmt.Errorf("%d rows, more %v", len(raw.Rows), raw.More)
+			}
+			errs <- err
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
