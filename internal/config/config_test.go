@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -271,16 +272,15 @@ func TestSizes(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	hexKey := strings.Repeat("ab", 32)
-	if ks, err := Keys("k2:" + hexKey + ", k1:" + hexKey); err != nil || len(ks) != 2 || ks[0].ID != "k2" || len(ks[1].Bytes) != 32 {
-		t.Errorf("%v %v", ks, err)
+	hexKey, b64 := strings.Repeat("ab", 32), base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for _, in := range []string{hexKey, b64, hexKey + ", " + b64} {
+		if p := keyProblem(in); p != "" {
+			t.Errorf("keyProblem(%q) = %q", in, p)
+		}
 	}
-	if ks, err := Keys(hexKey); err != nil || ks[0].ID != "k1" {
-		t.Errorf("%v %v", ks, err)
-	}
-	for _, in := range []string{"short", "k1:" + hexKey + ",k1:" + hexKey, ":" + hexKey, hexKey + "00"} {
-		if _, err := Keys(in); err == nil || strings.Contains(err.Error(), hexKey) {
-			t.Errorf("Keys(%q) = %v", in, err)
+	for _, in := range []string{"short", hexKey + "00", hexKey + ",", hexKey[:62]} {
+		if p := keyProblem(in); p == "" || strings.Contains(p, in) {
+			t.Errorf("keyProblem(%q) = %q", in, p)
 		}
 	}
 }

@@ -1,0 +1,22 @@
+CREATE TABLE IF NOT EXISTS mcp_gateway_audit (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  at DATETIME(6) NOT NULL,
+  principal VARCHAR(255) NOT NULL,
+  run_id VARCHAR(128) NOT NULL,
+  tool_call_id VARCHAR(128) NOT NULL,
+  host_call_id VARCHAR(128) NOT NULL,
+  step_id VARCHAR(128) NOT NULL,
+  tool VARCHAR(64) NOT NULL,
+  invocation_status VARCHAR(16) NOT NULL,
+  evidence_status VARCHAR(16) NOT NULL,
+  error_code VARCHAR(32) NOT NULL,
+  scope_id VARCHAR(64) NOT NULL,
+  truncated BOOLEAN NOT NULL,
+  returned_count INT NOT NULL,
+  request_bytes BIGINT NOT NULL,
+  raw_bytes BIGINT NOT NULL,
+  observation_bytes BIGINT NOT NULL,
+  latency_us BIGINT NOT NULL,
+  KEY at_key (at),
+  KEY run_key (principal(64), run_id)
+) DEFAULT CHARSET=utf8mb4

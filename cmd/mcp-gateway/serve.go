@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/config"
+	"github.com/seed-069badc9/mcp-gateway/internal/mcpserver"
+)
+
+func (e *env) stdioCommand() *cobra.Command {
+	var bind string
+	c := &cobra.Command{Use: "stdio", Short: "Serve one client over standard input and output", Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return e.stdio(c.Context(), bind)
+	}}
+	c.Flags().StringVar(&bind, "run", "", "bind every call to this run")
+	return c
+}
+
+// stdio opens nothing before the first call: clients start a server twice and keep one.
+func (e *env) stdio(ctx context.Context, bind string) error {
+	if err := checkRunFlag(bind); err != nil {
+		return err
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	log := newLogger(e.err, cfg.Log)
+	g, err := newGateway(cfg, log)
+	if err != nil {
+		return err
+	}
+	srv, err := g.server(nil)
+	if err != nil {
+		return errors.Join(err, g.close(false))
+	}
+	log.Info("serving over stdio", slog.String("config", cfg.File))
+	stop := g.watch(ctx, nil)
+	err = srv.ServeStdio(ctx, e.in, e.out, mcpserver.Caller{Principal: localPrincipal(), Binding: bind, Process: rand.Text()})
+	stop()
+	if cerr := g.close(true); cerr != nil {
+		log.Warn("closing", slog.String("what", "a store or a backend did not close cleanly"))
+	}
+	return err
+}
+
+// server makes the MCP face of the gateway. auth is nil over stdio.
+func (g *gateway) server(auth mcpserver.Authenticator) (*mcpserver.Server, error) {
+	cfg := g.cfg
+	return mcpserver.New(mcpserver.Options{
+		Version: buildVersion(), Core: g.core, Resolver: g.runs, Verifier: g.guard, Schemas: g.core, Log: g.log,
+		MaxMessage: int(cfg.HTTP.MaxBody), MaxConcurrent: cfg.HTTP.MaxConcurrent, CallTimeout: time.Duration(cfg.Call.Timeout),
+		Grace: time.Duration(cfg.Call.Timeout) + 5*time.Second,
+		HTTP:  mcpserver.HTTPOptions{Path: cfg.HTTP.Path, Listen: cfg.HTTP.Listen, AllowedOrigins: cfg.HTTP.AllowedOrigins, AllowedHosts: cfg.HTTP.AllowedHosts, Auth: auth},
+	})
+}
+
+func (e *env) httpCommand() *cobra.Command {
+	return &cobra.Command{Use: "http", Short: "Serve clients over streamable HTTP", Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return e.http(c.Context())
+	}}
+}
+
+// openAccess lets every request of a loopback listener without tokens in as the local user.
+type openAccess struct{ caller mcpserver.Caller }
+
+func (o openAccess) Authenticate(context.Context, *http.Request) (mcpserver.Caller, error) {
+	return o.caller, nil
+}
+
+func (e *env) http(ctx context.Context) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	log := newLogger(e.err, cfg.Log)
+	for _, w := range cfg.Warnings {
+		log.Warn("configuration", slog.String("problem", w.String()))
+	}
+	g, err := newGateway(cfg, log)
+	if err != nil {
+		return err
+	}
+	err = g.serveHTTP(ctx)
+	if cerr := g.close(false); cerr != nil {
+		log.Warn("closing", slog.String("what", "a store or a backend did not close cleanly"))
+	}
+	return err
+}
+
+func (g *gateway) serveHTTP(ctx context.Context) error {
+	tokens := mcpserver.NewTokens()
+	var auth mcpserver.Authenticator = tokens
+	if len(g.cfg.Auth.Tokens) == 0 {
+		auth = openAccess{mcpserver.Caller{Principal: localPrincipal(), Role: mcpserver.RoleAgent}}
+	} else {
+		list, err := bearerTokens(g.cfg)
+		if err != nil {
+			return err
+		}
+		tokens.Set(list)
+	}
+	srv, err := g.server(auth)
+	if err != nil {
+		return err
+	}
+	if err := g.checkAtStart(ctx); err != nil {
+		return err
+	}
+	var tc *tls.Config
+	if t := g.cfg.HTTP.TLS; t.CertFile != "" {
+		cert, err := tls.LoadX509KeyPair(string(t.CertFile), string(t.KeyFile))
+		if err != nil {
+			return config.Problems{g.cfg.Problem("http.tls", "the certificate or its key cannot be read: check both paths, and that the key belongs to the certificate")}
+		}
+		tc = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	}
+	l, err := listen(ctx, "http.listen", g.cfg.HTTP.Listen)
+	if err != nil {
+		return err
+	}
+	g.log.Info("serving over HTTP", slog.String("address", l.Addr().String()), slog.String("path", g.cfg.HTTP.Path))
+	stop := g.watch(ctx, tokens)
+	defer stop()
+	return srv.Serve(ctx, l, tc)
+}
+
+func listen(ctx context.Context, key, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %s is in use by another process; stop it or choose another port", key, address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s: this user may not listen on %s; choose a port over 1023", key, address)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot listen on %s; check that the address belongs to this machine", key, address)
+	}
+	return l, nil
+}
+
+// checkAtStart refuses to serve over a store that cannot keep evidence. A backend that cannot be reached is no reason not to serve the others: it is said, and its
+// calls fail until it is back.
+func (g *gateway) checkAtStart(ctx context.Context) error {
+	for _, r := range g.probeAll(ctx) {
+		if r.essential {
+			return r
+		}
+		g.log.Warn("a backend is not usable yet", slog.String("problem", r.Error()))
+	}
+	return nil
+}
