@@ -198,7 +198,10 @@ func (w *scanner) prose(k *key) int {
 				return w.said(k, w.skipWords(after, "to", "the"), string(lw) == "to" && n > 0)
 			}
 		case "from":
-			return w.fromTo(k, after)
+			if w.changed(k, after) {
+				return w.fromTo(k, after)
+			}
+			return 0
 		case "for", "of", "provided", "given", "value", "received", "supplied", "entered", "used", "attempted", "sent", "hash", "string", "user", "account", "field", "in", "on":
 		case "is:", "was:":
 			return w.said(k, after, false)
@@ -335,6 +338,34 @@ func (w *scanner) fromTo(k *key, p int) int {
 		p = skipBlank(b, p+2)
 	}
 	return res
+}
+
+// changed tells whether the sentence before the key, or the word after the value at p, says that the secret went from one value to another, and not that a
+// password came from a machine.
+func (w *scanner) changed(k *key, p int) bool {
+	b := w.b
+	l := k.from
+	for n := 0; n < 4 && l > 0; n++ {
+		for l > 0 && isBlank(b[l-1]) {
+			l--
+		}
+		e := l
+		for l > 0 && e-l < 16 && isWord(b[l-1]) {
+			l--
+		}
+		for _, v := range [...]string{"change", "rotate", "reset", "update", "switch", "replace", "migrat", "modif"} {
+			if hasFold(b[:e], l, v) {
+				return true
+			}
+		}
+	}
+	end := 0
+	if q, f := opening(b, p); q.c != 0 {
+		_, end, _ = closing(b[:min(len(b), f+4096)], f, q)
+	} else {
+		end = unquoted(b, p, false)
+	}
+	return wordFold(b, skipBlank(b, end), "to")
 }
 
 // plain tells whether v is a word of the message: a listed one, or lower-case letters with the ending of a participle, an adjective or a noun of state.

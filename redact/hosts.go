@@ -112,9 +112,10 @@ func (w *scanner) slashHost(l int) bool {
 	return l < 2 || isSpace(w.b[l-2]) || w.b[l-2] == '(' || w.b[l-2] == '='
 }
 
+// upper tells whether a label of v begins with a capital, as packages and classes do.
 func upper(v []byte) bool {
-	for _, c := range v {
-		if class[c]&cUpper != 0 {
+	for i, c := range v {
+		if class[c]&cUpper != 0 && (i == 0 || v[i-1] == '.') {
 			return true
 		}
 	}
@@ -139,8 +140,11 @@ func (w *scanner) ipName(i int) bool {
 	for l > 0 && i-l < 16 && isAlnum(b[l-1]) {
 		l--
 	}
-	if !isLetter(at(b, l)) || l == i || !hasFold(b, l, "ip") && !hasFold(b, l, "ec2") && !hasFold(b, l, "host") && !hasFold(b, l, "node") {
+	if l == i || !hasLetter(b[l:i]) || !(hasFold(b, l, "ip") || hasFold(b, l, "ec2")) && !(at(b, r) == '.' || at(b, r) == '-') {
 		return false
+	}
+	for l > 0 && i-l < 64 && isHost(b[l-1]) {
+		l--
 	}
 	for r < len(b) && r-i < 200 && isHost(b[r]) {
 		r++
@@ -153,6 +157,37 @@ func (w *scanner) ipName(i int) bool {
 	return true
 }
 
+// numbered masks a name with a number and a port, without a key: kafka-0:9092.
+func (w *scanner) numbered(i int) bool {
+	b := w.b
+	e := i + 1
+	for e-i < 5 && isDigit(at(b, e)) {
+		e++
+	}
+	r := e + 1
+	for r-e < 7 && isDigit(at(b, r)) {
+		r++
+	}
+	if at(b, e) != ':' || r-e < 4 || r-e > 6 || isWord(at(b, r)) || at(b, r) == ':' || at(b, r) == '.' {
+		return false
+	}
+	l := i
+	for l > 0 && i-l < 64 && (class[b[l-1]]&(cLower|cDigit) != 0 || b[l-1] == '-') {
+		l--
+	}
+	if l == i || !isLetter(b[l]) || l > 0 && (isWord(b[l-1]) || b[l-1] == '.' || b[l-1] == '$') {
+		return false
+	}
+	for _, p := range [...]string{"thread", "exec", "pool", "task", "job", "line", "step", "step", "nio", "scheduling", "reactor"} {
+		if bytes.Contains(b[l:i], []byte(p)) {
+			return false
+		}
+	}
+	w.add(kindHost, l, e)
+	w.hostEnd = max(w.hostEnd, e)
+	return true
+}
+
 // dashes looks at "-": the hash of a pod's name, a MAC, an address spelled in a name.
 func (w *scanner) dashes(i int) {
 	b := w.b
@@ -162,10 +197,8 @@ func (w *scanner) dashes(i int) {
 	if at(b, i+3) == '-' && isHex(b[i-1]) && w.macDash(i) {
 		return
 	}
-	if isDigit(b[i+1]) && isLetter(b[i-1]) || isDigit(b[i+1]) && b[i-1] == '2' {
-		if w.ipName(i) {
-			return
-		}
+	if isDigit(b[i+1]) && i >= w.hostEnd && (w.ipName(i) || w.numbered(i)) {
+		return
 	}
 	n := 0
 	switch {

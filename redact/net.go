@@ -1,6 +1,9 @@
 package redact
 
-import "net/netip"
+import (
+	"bytes"
+	"net/netip"
+)
 
 // dots looks at digit "." digit at b[i:i+3]: an IPv4 address or a phone number.
 func (w *scanner) dots(i int) {
@@ -42,7 +45,30 @@ func (w *scanner) dots(i int) {
 	if w.r.o.KeepPlaceholders && documentation(b[l:r]) {
 		return
 	}
+	if at(b, r) == '.' && isLetter(at(b, r+1)) { // the beginning of a name in reverse DNS
+		if e := endHost(b, r); w.r.on[kindHost] {
+			w.add(kindHost, l, e)
+			w.hostEnd = max(w.hostEnd, e)
+			return
+		}
+	}
 	w.add(kindIP, l, r)
+	w.socket(l)
+}
+
+// socket masks the name before "/address", as Java prints a resolved socket address.
+func (w *scanner) socket(i int) {
+	b := w.b
+	if i < 2 || b[i-1] != '/' || !w.r.on[kindHost] {
+		return
+	}
+	l := i - 1
+	for l > 0 && i-l < 128 && isHost(b[l-1]) {
+		l--
+	}
+	if v := b[l : i-1]; hostName(v) && (l == 0 || b[l-1] != '/' && b[l-1] != '\\' && b[l-1] != '$') {
+		w.add(kindHost, l, i-1)
+	}
 }
 
 // versionBefore tells whether what stands before the dotted number at b[i] makes a version of it.
@@ -201,8 +227,38 @@ func (w *scanner) bracket(i int) {
 	}
 	if p := b[i-1]; (isAlnum(p) || p == ')' || p == '_' || p == '-') && (at(b, e+1) == ':' || at(b, e+1) == ' ' && at(b, e+2) == ':') {
 		w.add(kindPID, i+1, e)
+		w.syslogHost(i)
 	} else if p == ' ' && i >= 4 && (has(b, i-4, "UTC ") || has(b, i-4, "GMT ") || has(b, i-4, "CST ")) {
 		w.add(kindPID, i+1, e)
+	}
+}
+
+// syslogHost masks the machine in "<time> machine program[pid]:".
+func (w *scanner) syslogHost(i int) {
+	b := w.b
+	for n := 0; n < 96 && i > 0 && !isSpace(b[i-1]); n++ {
+		i--
+	}
+	if i < 11 || b[i-1] != ' ' || !w.r.on[kindHost] {
+		return
+	}
+	e := i - 1
+	l := e
+	for l > 0 && e-l < 128 && (isHost(b[l-1])) {
+		l--
+	}
+	o := l
+	if at(b, l-1) == '@' { // facility@machine
+		for o--; o > 0 && isWord(b[o-1]); o-- {
+		}
+	}
+	if o < 10 || b[o-1] != ' ' || !hasLetter(b[l:e]) || plain(b[l:e]) || bytes.Equal(bytes.ToUpper(b[l:e]), b[l:e]) {
+		return
+	}
+	for o--; o > 0 && b[o-1] != ' ' && b[o-1] != 'T' && b[o-1] != '>'; o-- {
+	}
+	if o > 0 && isDigit(b[o]) && isDigit(b[o+1]) && b[o+2] == ':' && isDigit(b[o+3]) && at(b, o+5) == ':' {
+		w.add(kindHost, l, e)
 	}
 }
 

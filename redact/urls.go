@@ -181,18 +181,16 @@ func (w *scanner) dsn(i int) bool {
 		}
 		return false
 	}
-	user := b[l : l+c]
-	if b[l] == '(' || b[l] == '[' || b[l] == '{' || b[l] == ',' {
-		l++
-		user = b[l : l+max(c-1, 0)]
-		c--
+	if o := bytes.LastIndexAny(b[l:l+c], "([{,"); o >= 0 { // no user's name has a bracket
+		l, c = l+o+1, c-o-1
 	}
+	user := b[l : l+c]
 	if l+c+1 >= i || c < 0 || bytes.IndexByte(user, '/') >= 0 && !proto || onlyTags(b[l:i], kindSecret) {
 		return false
 	}
 	if !proto && !slash && !port && !path && !bracket {
 		// user:password@host alone reads like key:mail@example.com
-		if r == i+1 || mailKeys[string(bytes.ToLower(lastWord(user)))] || len(user) == 0 {
+		if r == i+1 || !hasLetter(b[i+1:r]) && bytes.Count(b[i+1:r], []byte{'.'}) != 3 || mailKeys[string(bytes.ToLower(lastWord(user)))] || len(user) == 0 {
 			return false
 		}
 	}

@@ -29,7 +29,9 @@ func (c *conv) bare(x ctx, e sp.Expr) (expr, []*source, *source) {
 
 func (c *conv) column(x ctx, n *sp.ColName) (expr, *relColumn) {
 	name, table := n.Name.String(), n.Qualifier.Name.String()
-	c.facts.column(table, name)
+	if x.aliases != unionAlias {
+		c.facts.column(table, name)
+	}
 	if n.Qualifier.IsEmpty() {
 		return c.unqualified(x, name)
 	}

@@ -24,6 +24,9 @@ func (g *Guard) Plan(sql string) (Plan, error) {
 	}
 	toks, err := lex(sql)
 	if err != nil {
+		if len(toks) > 0 && toks[0].verb() {
+			err = notAllowed(toks[0])
+		}
 		return Plan{}, err
 	}
 	n := len(toks)
@@ -52,10 +55,17 @@ func (g *Guard) Plan(sql string) (Plan, error) {
 	case kw == kwSelect, kw == kwWith, kw == kwValues, toks[0].op("("):
 		return g.selectPlan(sql, toks)
 	}
-	if up := strings.ToUpper(toks[0].text); toks[0].kind == tWord && verbs[up] {
-		return Plan{}, refuse(codeNotReadOnly, "%s is not allowed; only SELECT, SHOW TABLES, SHOW COLUMNS, DESCRIBE and EXPLAIN SELECT are", up)
+	if toks[0].verb() {
+		return Plan{}, notAllowed(toks[0])
 	}
 	return Plan{}, refuse(codeSyntax, "a statement begins with SELECT, WITH, SHOW, DESCRIBE or EXPLAIN, not with %s", near(toks[0]))
+}
+
+// verb tells whether t begins a statement that changes something or manages the server.
+func (t token) verb() bool { return t.kind == tWord && verbs[strings.ToUpper(t.text)] }
+
+func notAllowed(t token) error {
+	return refuse(codeNotReadOnly, "%s is not allowed; only SELECT, SHOW TABLES, SHOW COLUMNS, DESCRIBE and EXPLAIN SELECT are", strings.ToUpper(t.text))
 }
 
 // selectPlan plans a query that will run.
@@ -81,9 +91,6 @@ func (g *Guard) selectPlan(sql string, toks []token) (p Plan, err error) {
 	st, perr := reader.ParseStrictDDL(s.deciding)
 	if perr != nil {
 		return Plan{}, g.syntax(s, perr)
-	}
-	if sel, ok := st.(*sp.Select); ok {
-		st = sel
 	}
 	ts, ok := st.(sp.TableStatement)
 	if !ok {

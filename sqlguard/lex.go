@@ -37,6 +37,7 @@ type lexer struct {
 	depth, run int
 }
 
+// lex reads the whole statement. Beside an error it returns the tokens before it.
 func lex(src string) ([]token, error) {
 	l := &lexer{src: src, toks: make([]token, 0, len(src)/4+8)}
 	if i := strings.IndexByte(src, 0); i >= 0 {
@@ -48,7 +49,7 @@ func lex(src string) ([]token, error) {
 	for i := 0; i < len(src); {
 		next, err := l.step(i)
 		if err != nil {
-			return nil, err
+			return l.toks, err
 		}
 		i = next
 		if len(l.toks) > maxTokens {

@@ -120,12 +120,30 @@ func (c *conv) with(w *sp.With, outer *scope, env *cteEnv, q *query) *cteEnv {
 				}
 			}
 		}
+		if w.Recursive && d.used && endless(d.q, d) {
+			fail(codeComplex, "the recursive part of %s has no condition that ends it; add WHERE", show(name))
+		}
 		d.known = false
 		define(d, d.q)
 		q.with = append(q.with, d)
 		env = &cteEnv{env, d}
 	}
 	return env
+}
+
+// endless tells whether an arm of q reads d and nothing else, without any condition. The server's own bound on recursion stops the others.
+func endless(q *query, d *cteDef) bool {
+	switch b := q.body.(type) {
+	case *setBody:
+		return q.limit == nil && (endless(b.left, d) || endless(b.right, d))
+	case *selectBody:
+		if len(b.from) != 1 || b.where != nil || b.having != nil || q.limit != nil {
+			return false
+		}
+		r, ok := b.from[0].(*relation)
+		return ok && r.cte == d
+	}
+	return false
 }
 
 func (c *conv) setQuery(n *sp.Union, outer *scope, env *cteEnv, pending *cteDef) *query {
@@ -406,7 +424,9 @@ func (c *conv) orderItem(x ctx, e sp.Expr) expr {
 	}
 	if n, ok := e.(*sp.ColName); ok && n.Qualifier.IsEmpty() {
 		if o := c.findOutput(x.sc, n.Name.String(), fold(n.Name.String())); o >= 0 {
-			c.facts.column("", n.Name.String())
+			if !x.sc.union { // the second reader does not walk the ORDER BY of a set operation
+				c.facts.column("", n.Name.String())
+			}
 			c.maskedOutput(x.sc.outs[o], n.Name.String())
 			return ordinal(o + 1)
 		}

@@ -76,13 +76,16 @@ func field(info, name string) string {
 
 // advice names the next step for the operator. It repeats nothing of the URL and nothing of the server's text.
 func advice(err error) string {
+	if err == nil {
+		return "the step was refused"
+	}
 	if u, ok := errors.AsType[*unfit](err); ok {
 		return u.text
 	}
 	switch {
 	case redis.IsAuthError(err):
 		return "Redis refuses the credentials: check user and password in canonical.store"
-	case redis.IsPermissionError(err):
+	case redis.IsPermissionError(err), strings.Contains(err.Error(), "ACL failure"), strings.Contains(err.Error(), "The user executing the script"): // the latter two inside a script
 		return "the Redis user lacks a permission: grant the commands listed in the documentation of the store, info included"
 	case redis.IsReadOnlyError(err):
 		return "this Redis is a read-only replica: name the master, or use redis+sentinel://"

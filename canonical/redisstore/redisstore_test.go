@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) { conformance(t, Options{}) }
 
 func TestAgreesWithTheMemoryStore(t *testing.T) {
 	srv := startServer(t)
-	s, c := srv.store(t, Options{}), srv.admin(t)
+	s, c := srv.store(t, Options{EncryptionKey: testKey(1)}), srv.admin(t)
 	canonicaltest.Agree(t, func() canonicaltest.Pair {
 		if err := c.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +40,8 @@ type message struct {
 	kind   kind
 	id     json.RawMessage // as sent: a string or an integer of any size
 	method string
-	raw    map[string]json.RawMessage // params
-	meta   map[string]json.RawMessage // params._meta
+	raw    object // params
+	meta   object // params._meta
 
 	name   string            // tools/call, prompts/get
 	uri    string            // resources/read
@@ -60,28 +61,27 @@ func decode(data []byte) (*message, *rpcError) {
 		}
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "The message is refused: " + err.Error() + "."}
 	}
-	var top map[string]json.RawMessage
-	if !isObject(data) || json.Unmarshal(data, &top) != nil {
+	top, ok := split(data)
+	if !ok {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "A message is one JSON object; batches are not accepted."}
 	}
-	id, hasID := top["id"]
-	if hasID {
+	id := top.get("id")
+	if id != nil {
 		if idKey(id) == "" {
 			return m, &rpcError{code: mcp.INVALID_REQUEST, text: "The id must be a string or an integer."}
 		}
 		m.id = id
 	}
-	for name := range top {
-		if !contains(envelopeNames, name) {
+	for i := range top {
+		if !slices.Contains(envelopeNames, top[i].name) {
 			return m, &rpcError{code: mcp.INVALID_REQUEST, text: "The message has an unknown member."}
 		}
 	}
-	if v, ok := text(top["jsonrpc"]); !ok || v != mcp.JSONRPC_VERSION {
+	if v, ok := text(top.get("jsonrpc")); !ok || v != mcp.JSONRPC_VERSION {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: `The member jsonrpc must be "2.0".`}
 	}
-	rawMethod, hasMethod := top["method"]
-	_, hasResult := top["result"]
-	_, hasError := top["error"]
+	rawMethod := top.get("method")
+	hasMethod, hasID, hasResult, hasError := rawMethod != nil, id != nil, top.get("result") != nil, top.get("error") != nil
 	switch {
 	case hasMethod && (hasResult || hasError), !hasMethod && hasResult == hasError, !hasMethod && !hasID:
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "The message is neither a request nor a notification nor a response."}
@@ -91,69 +91,68 @@ func decode(data []byte) (*message, *rpcError) {
 	case !hasID:
 		m.kind = notification
 	}
-	var ok bool
 	if m.method, ok = text(rawMethod); !ok || m.method == "" || len(m.method) > maxMethod {
 		m.method = ""
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "The method must be a short string."}
 	}
-	return m, m.readParams(top["params"])
+	return m, m.readParams(top.get("params"))
 }
 
 func invalidParams(text string) *rpcError { return &rpcError{code: mcp.INVALID_PARAMS, text: text} }
 
 func (m *message) readParams(raw json.RawMessage) *rpcError {
+	var ok bool
 	if present(raw) {
-		if !isObject(raw) || json.Unmarshal(raw, &m.raw) != nil {
+		if m.raw, ok = split(raw); !ok {
 			return invalidParams("The params must be an object.")
 		}
 	}
-	for name := range m.raw {
-		if near(paramNames, name) {
-			return invalidParams("A member of params differs from a known one in letter case.")
+	for i := range m.raw {
+		if near(paramNames, m.raw[i].name) {
+			return &rpcError{code: mcp.INVALID_REQUEST, text: "A member of params differs from a known one in letter case."}
 		}
 	}
-	if raw := m.raw["_meta"]; present(raw) {
-		if !isObject(raw) || json.Unmarshal(raw, &m.meta) != nil {
+	if raw := m.raw.get("_meta"); present(raw) {
+		if m.meta, ok = split(raw); !ok {
 			return invalidParams("The member _meta must be an object.")
 		}
 		if !ownKeysKnown(m.meta) {
 			return invalidParams("The _meta has an unknown key under " + metaPrefix + ".")
 		}
 	}
-	var ok bool
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodToolsCall:
-		if m.name, ok = text(m.raw["name"]); !ok {
+		if m.name, ok = text(m.raw.get("name")); !ok {
 			return invalidParams("The name of the tool must be a string.")
 		}
-		if args := m.raw["arguments"]; present(args) {
+		if args := m.raw.get("arguments"); present(args) {
 			m.args = args
 		}
 	case mcp.MethodPromptsGet:
-		if m.name, ok = text(m.raw["name"]); !ok {
+		if m.name, ok = text(m.raw.get("name")); !ok {
 			return invalidParams("The name of the prompt must be a string.")
 		}
-		if args := m.raw["arguments"]; present(args) && (!isObject(args) || json.Unmarshal(args, &m.texts) != nil) {
+		if args := m.raw.get("arguments"); present(args) && (!isObject(args) || json.Unmarshal(args, &m.texts) != nil) {
 			return invalidParams("The arguments of a prompt must be strings.")
 		}
 	case mcp.MethodResourcesRead:
-		if m.uri, ok = text(m.raw["uri"]); !ok {
+		if m.uri, ok = text(m.raw.get("uri")); !ok {
 			return invalidParams("The uri must be a string.")
 		}
 	case mcp.MethodInitialize:
-		if v := m.raw["protocolVersion"]; present(v) {
+		if v := m.raw.get("protocolVersion"); present(v) {
 			if m.proto, ok = text(v); !ok || len(m.proto) > maxMethod {
 				return invalidParams("The protocolVersion must be a short string.")
 			}
 		}
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList:
-		if v := m.raw["cursor"]; present(v) {
+		if v := m.raw.get("cursor"); present(v) {
 			if m.cursor, ok = text(v); !ok || len(m.cursor) > maxCursor {
 				return invalidParams("The cursor must be a short string.")
 			}
 		}
 	case methodCancelled:
-		m.target = idKey(m.raw["requestId"])
+		m.target = idKey(m.raw.get("requestId"))
 	}
 	return nil
 }
@@ -204,8 +203,8 @@ func (m *message) forward(id uint64) json.RawMessage {
 func (m *message) protocolMeta() []byte {
 	var b []byte
 	for _, key := range [...]string{mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities} {
-		v, ok := m.meta[key]
-		if !ok {
+		v := m.meta.get(key)
+		if v == nil {
 			continue
 		}
 		b = append(b, ',')
@@ -221,7 +220,7 @@ func (m *message) protocolMeta() []byte {
 
 // version is the protocol version that _meta states, "" for none or one that is no string.
 func (m *message) version() string {
-	v, _ := text(m.meta[mcp.MetaKeyProtocolVersion])
+	v, _ := text(m.meta.get(mcp.MetaKeyProtocolVersion))
 	return v
 }
 
@@ -272,18 +271,9 @@ func isObject(raw []byte) bool {
 	return len(t) > 0 && t[0] == '{'
 }
 
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
-
 // near tells that name is not one of names but differs from one in letter case only, as encoding/json would compare them.
 func near(names []string, name string) bool {
-	if contains(names, name) {
+	if slices.Contains(names, name) {
 		return false
 	}
 	for _, n := range names {

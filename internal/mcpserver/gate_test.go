@@ -60,9 +60,9 @@ func TestGateRefuses(t *testing.T) {
 		"kelvin sign":                   {call(`{"name":"q","arguments":{"k":1,"` + "\u212a" + `":2}}`), invalid},
 		"params list":                   {call(`["query_logs"]`), params},
 		"params string":                 {call(`"query_logs"`), params},
-		"tool name in another case":     {call(`{"Name":"query_logs"}`), params},
-		"arguments in another case":     {call(`{"name":"query_logs","Arguments":{}}`), params},
-		"arguments with a long s":       {call(`{"name":"query_logs","argument` + "\u017f" + `":{}}`), params},
+		"tool name in another case":     {call(`{"Name":"query_logs"}`), invalid},
+		"arguments in another case":     {call(`{"name":"query_logs","Arguments":{}}`), invalid},
+		"arguments with a long s":       {call(`{"name":"query_logs","argument` + "\u017f" + `":{}}`), invalid},
 		"no tool name":                  {call(`{}`), params},
 		"numeric tool name":             {call(`{"name":1}`), params},
 		"_meta list":                    {call(`{"name":"q","_meta":[]}`), params},
@@ -70,7 +70,7 @@ func TestGateRefuses(t *testing.T) {
 		"key of ours in another case":   {call(`{"name":"q","_meta":{"dev.mcp-gateway/Run-Id":"r"}}`), params},
 		"prefix in another case":        {call(`{"name":"q","_meta":{"Dev.mcp-gateway/run-id":"r"}}`), params},
 		"numeric uri":                   {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":1}}`, params},
-		"uri in another case":           {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"URI":"evidence://help"}}`, params},
+		"uri in another case":           {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"URI":"evidence://help"}}`, invalid},
 		"prompt argument is no string":  {`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"diagnose","arguments":{"incident":1}}}`, params},
 		"cursor is no string":           {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":1}}`, params},
 		"protocolVersion is no string":  {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`, params},
@@ -220,6 +220,28 @@ func FuzzGate(f *testing.F) {
 		}
 		if again.method != m.method || again.cursor != m.cursor || again.proto != m.proto || again.version() != m.version() || string(again.protocolMeta()) != string(m.protocolMeta()) {
 			t.Fatalf("forward changed the message: %s", out)
+		}
+	})
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, s := range []string{`{}`, ` { "a" : [1, {"b":"}\\""}] , "\u0062":null } `, `{"a":-1.5e3,"b":true}`, `[]`, `{"a":`, `{"a" 1}`, `{,}`, `"`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, ok := split(data) // must not panic or hang, whatever it is given
+		if strictjson.Check(data) != nil {
+			return
+		}
+		var want map[string]json.RawMessage
+		isObject := json.Unmarshal(data, &want) == nil && want != nil
+		if ok != isObject || len(o) != len(want) {
+			t.Fatalf("split(%q) = %v, %v, an independent reader sees %v", data, o, ok, want)
+		}
+		for name, value := range want {
+			if got := o.get(name); string(got) != string(value) {
+				t.Fatalf("member %q = %q, an independent reader sees %q", name, got, value)
+			}
 		}
 	})
 }

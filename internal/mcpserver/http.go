@@ -31,6 +31,11 @@ func (r *refused) with(name, value string) *refused {
 	return r
 }
 
+// busy refuses for now. Nothing was charged and nothing recorded.
+func busy(reason string) *refused {
+	return (&refused{status: http.StatusServiceUnavailable, reason: reason, err: overloaded()}).with("Retry-After", "1")
+}
+
 // Handler serves the MCP endpoint. It needs nothing around it but an http.Server with timeouts: see ServeHTTP of this package's Server.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.handle) }
 
@@ -55,7 +60,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	body, ref := s.body(w, r)
+	body, ref := s.body(w, r, caller.Principal)
 	if ref != nil {
 		s.turnAway(w, r, nil, ref)
 		return
@@ -74,11 +79,11 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if !acquire(s.slots) {
-		s.turnAway(w, r, m, &refused{status: http.StatusServiceUnavailable, reason: "overloaded", err: overloaded(), header: [2]string{"Retry-After", "1"}})
+	if !s.calls.enter(caller.Principal) {
+		s.turnAway(w, r, m, busy("overloaded"))
 		return
 	}
-	defer release(s.slots)
+	defer s.calls.leave(caller.Principal)
 	rep := s.serve(r.Context(), caller, runHeader(r.Header), m)
 	status := http.StatusOK
 	if m.modern() {
@@ -117,7 +122,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, *refused
 	}
 	if s.draining.Load() {
 		w.Header().Set("Connection", "close")
-		return Caller{}, &refused{status: http.StatusServiceUnavailable, reason: "draining", err: overloaded(), header: [2]string{"Retry-After", "5"}}
+		return Caller{}, busy("draining")
 	}
 	types := r.Header.Values("Content-Type")
 	if len(types) != 1 {
@@ -165,7 +170,7 @@ func (s *Server) authenticate(r *http.Request) (Caller, *refused) {
 }
 
 // body reads the request's body within the limit. How many are read at once is bounded apart from the calls, so that slow senders do not hold calls up.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *refused) {
+func (s *Server) body(w http.ResponseWriter, r *http.Request, principal string) ([]byte, *refused) {
 	tooLarge := func() *refused {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return refuse(http.StatusRequestEntityTooLarge, "The message is too large.")
@@ -173,10 +178,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *refused)
 	if r.ContentLength > int64(s.o.MaxMessage) {
 		return nil, tooLarge()
 	}
-	if !acquire(s.readers) {
-		return nil, &refused{status: http.StatusServiceUnavailable, reason: "too many bodies", err: overloaded(), header: [2]string{"Retry-After", "1"}}
+	if !s.bodies.enter(principal) {
+		return nil, busy("too many bodies")
 	}
-	defer release(s.readers)
+	defer s.bodies.leave(principal)
 	limited := http.MaxBytesReader(w, r.Body, int64(s.o.MaxMessage))
 	var body []byte
 	var err error
@@ -294,14 +299,3 @@ func (s *Server) write(w http.ResponseWriter, status int, rep reply) {
 		_, _ = w.Write([]byte("\n\n"))
 	}
 }
-
-func acquire(c chan struct{}) bool {
-	select {
-	case c <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func release(c chan struct{}) { <-c }

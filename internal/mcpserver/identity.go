@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
@@ -32,8 +31,9 @@ var conversationKeys = []string{"threadId", "sessionId", "vscode.conversationId"
 // hostCallKeys are where hosts put their own id of a call. They recycle, so they identify nothing.
 var hostCallKeys = []string{"claudecode/toolUseId", "callId", "pi-mcp-adapter/toolCallId"}
 
-func ownKeysKnown(meta map[string]json.RawMessage) bool {
-	for k := range meta {
+func ownKeysKnown(meta object) bool {
+	for i := range meta {
+		k := meta[i].name
 		if len(k) < len(metaPrefix) || !strings.EqualFold(k[:len(metaPrefix)], metaPrefix) {
 			continue
 		}
@@ -45,9 +45,9 @@ func ownKeysKnown(meta map[string]json.RawMessage) bool {
 }
 
 // ownID reads one of the gateway's own ids: "" when absent, malformed when it is not a non-empty string.
-func ownID(meta map[string]json.RawMessage, key string) string {
-	raw, ok := meta[key]
-	if !ok {
+func ownID(meta object, key string) string {
+	raw := meta.get(key)
+	if raw == nil {
 		return ""
 	}
 	if s, ok := text(raw); ok && s != "" {
@@ -57,9 +57,9 @@ func ownID(meta map[string]json.RawMessage, key string) string {
 }
 
 // hostID is a host's own id of a call or a step: metadata, of which the boundary keeps what looks like an id.
-func hostID(meta map[string]json.RawMessage, keys ...string) string {
+func hostID(meta object, keys ...string) string {
 	for _, k := range keys {
-		if s, ok := text(meta[k]); ok && s != "" {
+		if s, ok := text(meta.get(k)); ok && s != "" {
 			return s
 		}
 	}
@@ -67,9 +67,9 @@ func hostID(meta map[string]json.RawMessage, keys ...string) string {
 }
 
 // conversation is the host's conversation key with its name in front, or "". A long one is replaced by its digest: cutting it would merge conversations.
-func conversation(meta map[string]json.RawMessage) string {
+func conversation(meta object) string {
 	for _, k := range conversationKeys {
-		s, ok := text(meta[k])
+		s, ok := text(meta.get(k))
 		if !ok || s == "" {
 			continue
 		}

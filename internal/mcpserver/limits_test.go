@@ -54,6 +54,36 @@ func TestOneCallTooManyIsOverloaded(t *testing.T) {
 	}
 }
 
+func TestOnePrincipalCannotTakeEveryPlace(t *testing.T) {
+	t.Parallel()
+	a, _ := NewToken("a", "tok-a")
+	b, _ := NewToken("b", "tok-b")
+	e := &echo{name: "query_logs", started: make(chan string, 8), release: make(chan struct{})}
+	r := newRig(t, onBoundary(t, e), func(o *Options) {
+		o.MaxConcurrent, o.HTTP.MaxPerPrincipal, o.HTTP.Auth = 3, 2, NewTokens(a, b)
+	})
+	h := r.Handler()
+	var wg sync.WaitGroup
+	for _, token := range []string{"tok-a", "tok-a", "tok-b"} {
+		wg.Go(func() {
+			if w := post(t, h, callWith("1", "x"), "Authorization", "Bearer "+token); w.Code != 200 {
+				t.Errorf("a call within the limit: %d %s", w.Code, w.Body)
+			}
+		})
+		<-e.started
+	}
+	if w := post(t, h, callWith("1", "x"), "Authorization", "Bearer tok-a"); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "OVERLOADED") {
+		t.Errorf("%d %s, want 503", w.Code, w.Body)
+	}
+	close(e.release)
+	wg.Wait()
+	for _, s := range []*slots{r.calls, r.bodies} {
+		if s.taken != 0 || len(s.by) != 0 {
+			t.Errorf("still counted: %d, %v", s.taken, s.by)
+		}
+	}
+}
+
 func TestNobodyCancelsAnothersCall(t *testing.T) {
 	t.Parallel()
 	e := &echo{name: "query_logs", started: make(chan string, 8), release: make(chan struct{})}

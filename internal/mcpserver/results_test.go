@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
@@ -35,6 +36,38 @@ func TestAnAnswerIsTheSameValueTwice(t *testing.T) {
 	}
 	if strings.ContainsAny(res.Content[0].Text, "\n") || !strings.Contains(res.Content[0].Text, "<secret> & ") {
 		t.Errorf("the text is not compact JSON without HTML escapes: %s", res.Content[0].Text)
+	}
+}
+
+func TestOwnEncoderAgreesWithTheSDK(t *testing.T) {
+	t.Parallel()
+	text := func(s string) []mcp.Content { return []mcp.Content{mcp.TextContent{Type: "text", Text: s}} }
+	body := json.RawMessage("{\"a\":\"<b>\u2028 & \\\\ 中文\",\"n\":18446744073709551616}")
+	modern := &mcp.CallToolResult{Content: text(string(body)), StructuredContent: body}
+	modern.SetResultType(mcp.ResultTypeComplete)
+	modern.EnsureResultMeta().SetServerInfo(mcp.Implementation{Name: "x", Version: "1"})
+	for name, r := range map[string]*mcp.CallToolResult{
+		"an answer":    {Content: text(string(body)), StructuredContent: body},
+		"modern":       modern,
+		"a refusal":    {Content: text("{}"), IsError: true},
+		"two lines":    {Content: text("{\n}"), StructuredContent: json.RawMessage("{\n}")},
+		"two contents": {Content: append(text("a"), text("b")...)},
+		"an image":     {Content: []mcp.Content{mcp.ImageContent{Type: "image", Data: "", MIMEType: "image/png"}}},
+		"a map":        {Content: text("a"), StructuredContent: map[string]any{"a": 1}},
+		"nothing":      {},
+	} {
+		got, err := encodeCall(r)
+		want, werr := json.Marshal(r)
+		if err != nil || werr != nil || bytes.ContainsRune(got, '\n') {
+			t.Fatalf("%s: %q, %v, %v", name, got, err, werr)
+		}
+		var a, b any
+		if err := errors.Join(json.Unmarshal(got, &a), json.Unmarshal(want, &b)); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, got)
+		}
+		if d := cmp.Diff(b, a); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 

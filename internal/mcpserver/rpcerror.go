@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -47,7 +48,13 @@ func errorReply(id json.RawMessage, e *rpcError) reply {
 }
 
 func envelope(id json.RawMessage, member string, value any, code int) reply {
-	v, err := json.Marshal(value)
+	var v []byte
+	var err error
+	if r, ok := value.(*mcp.CallToolResult); ok {
+		v, err = encodeCall(r)
+	} else {
+		v, err = json.Marshal(value)
+	}
 	if err != nil { // a value of mcp-go or ours that cannot be encoded
 		member, code = "error", mcp.INTERNAL_ERROR
 		v, _ = strictjson.Encode(errorDetails{Code: code, Message: textInternal})
@@ -63,6 +70,39 @@ func envelope(id json.RawMessage, member string, value any, code int) reply {
 	b = append(b, `":`...)
 	b = append(b, v...)
 	return reply{body: append(b, '}'), code: code}
+}
+
+// encodeCall encodes a result of ours, which is one text and perhaps the same value as structured content. mcp-go's own encoder goes over the observation six
+// times and escapes it for HTML.
+func encodeCall(r *mcp.CallToolResult) ([]byte, error) {
+	body, structured := r.StructuredContent.(json.RawMessage)
+	if len(r.Content) != 1 || r.StructuredContent != nil && !structured || bytes.ContainsAny(body, "\r\n") {
+		return json.Marshal(r)
+	}
+	text, ok := r.Content[0].(mcp.TextContent)
+	if !ok {
+		return json.Marshal(r)
+	}
+	b := make([]byte, 0, 2*len(body)+len(text.Text)+256)
+	b = append(b, '{')
+	if r.Meta != nil {
+		meta, err := json.Marshal(r.Meta)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, `"_meta":`...), meta...), ',')
+	}
+	if r.ResultType != "" {
+		b = append(appendString(append(b, `"resultType":`...), string(r.ResultType)), ',')
+	}
+	b = append(appendString(append(b, `"content":[{"type":"text","text":`...), text.Text), `}]`...)
+	if structured {
+		b = append(append(b, `,"structuredContent":`...), body...)
+	}
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}'), nil
 }
 
 // encodeResponse encodes mcp-go's response under the id that the client sent.

@@ -86,7 +86,7 @@ type Options struct {
 	Log      *slog.Logger // nil discards
 
 	MaxMessage    int           // bytes of a body or a line; 0 is DefaultMaxMessage
-	MaxConcurrent int           // requests served at once; 0 is DefaultMaxConcurrent
+	MaxConcurrent int           // HTTP requests served at once; 0 is DefaultMaxConcurrent
 	CallTimeout   time.Duration // how long a call may take, for the server's write timeout; 0 is DefaultCallTimeout
 	Grace         time.Duration // how long calls in flight may finish at the end; 0 is DefaultGrace
 
@@ -100,6 +100,8 @@ type HTTPOptions struct {
 	AllowedOrigins []string      // "https://console.example.com"; empty refuses every Origin header
 	AllowedHosts   []string      // names beside the listen address and the loopback names, with or without a port
 	Auth           Authenticator // nil refuses every request
+	// MaxPerPrincipal is how many of the MaxConcurrent requests may be those of one principal; 0 is all. Below it, no client can take every place.
+	MaxPerPrincipal int
 	// ResourceMetadata is the URL that a 401 names as resource_metadata (RFC 9728), or "".
 	ResourceMetadata string
 }
@@ -112,8 +114,8 @@ type Server struct {
 	hosts hostList
 	orig  map[string]struct{}
 
-	slots    chan struct{} // requests being served
-	readers  chan struct{} // HTTP bodies being read
+	calls    *slots // HTTP requests being served
+	bodies   *slots // HTTP bodies being read: apart from the calls, so that slow senders do not hold calls up
 	draining atomic.Bool
 	ids      atomic.Uint64
 }
@@ -135,8 +137,8 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.MaxMessage < 0 || o.MaxConcurrent < 0 {
-		return nil, errors.New("mcpserver: MaxMessage and MaxConcurrent must be positive")
+	if o.MaxMessage < 0 || o.MaxConcurrent < 0 || o.HTTP.MaxPerPrincipal < 0 {
+		return nil, errors.New("mcpserver: MaxMessage, MaxConcurrent and MaxPerPrincipal must be positive")
 	}
 	if !strings.HasPrefix(o.HTTP.Path, "/") {
 		return nil, fmt.Errorf("mcpserver: path %q does not begin with /", o.HTTP.Path)
@@ -144,7 +146,7 @@ func New(o Options) (*Server, error) {
 	if len(o.Instructions) > maxModelText {
 		return nil, fmt.Errorf("mcpserver: instructions of %d bytes are over the %d that clients show", len(o.Instructions), maxModelText)
 	}
-	s := &Server{o: o, log: o.Log, slots: make(chan struct{}, o.MaxConcurrent), readers: make(chan struct{}, 2*o.MaxConcurrent+16)}
+	s := &Server{o: o, log: o.Log, calls: newSlots(o.MaxConcurrent, o.HTTP.MaxPerPrincipal), bodies: newSlots(2*o.MaxConcurrent, 2*o.HTTP.MaxPerPrincipal)}
 	var err error
 	if s.hosts, err = newHostList(o.HTTP.Listen, o.HTTP.AllowedHosts); err != nil {
 		return nil, err

@@ -25,6 +25,9 @@ const (
 // for at most the grace; at the end of ctx they get a second; what is left then is cancelled and answered as CANCELLED. Both are a clean end: nil. The error is
 // that of a broken in or out. A read of in that cannot be interrupted is left behind when ctx ends; nothing else outlives the call.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, caller Caller) error {
+	if caller.Principal == "" {
+		return errors.New("mcpserver: a stdio client needs a principal")
+	}
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	c := &stdioConn{s: s, caller: caller, ctx: calls, out: out, queue: make(chan *stdioCall, stdioQueue), running: map[string]*stdioCall{}, broken: make(chan struct{})}

@@ -150,3 +150,8 @@ func (t *Tool) Schema(ctx context.Context, name string, g boundary.Grants) (json
 	}
 	return strictjson.Encode(out)
 }
+
+// Datasources lists the datasources that a caller with these grants may ask.
+func (t *Tool) Datasources(g boundary.Grants) []string {
+	return g.Filter(boundary.Datasources, t.names)
+}

@@ -185,3 +185,12 @@ func (s *Server) Close() error {
 	s.kills.Wait()
 	return s.db.Close()
 }
+
+// Database is the database that a DSN names, where a table name without a schema resolves; "" when it names none or is no DSN.
+func Database(dsn string) string {
+	cfg, err := driversql.ParseDSN(dsn)
+	if err != nil {
+		return ""
+	}
+	return cfg.DBName
+}

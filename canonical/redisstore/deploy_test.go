@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// freePort is a port that was free a moment ago.
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// certificate writes a self-signed pair for 127.0.0.1.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	priv, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "redis.example.com"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"redis.example.com"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &priv.PublicKey, priv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(priv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	cert, keyFile := certificate(t, t.TempDir())
+	port := freePort(t)
+	srv := startServer(t, "--tls-port", fmt.Sprint(port), "--tls-cert-file", cert, "--tls-key-file", keyFile, "--tls-ca-cert-file", cert, "--requirepass", "right")
+	srv.await(t, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	url := fmt.Sprintf("rediss://:right@127.0.0.1:%d/2?ca_file=%s", port, cert)
+	s := srv.store(t, Options{URL: url + "&cert_file=" + cert + "&key_file=" + keyFile})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatalf("Ping = %v (%v)", err, unwrap(unwrap(err)))
+	}
+	everyStep(t, s)
+	for name, u := range map[string]string{
+		"no client certificate":       url,
+		"unknown authority":           fmt.Sprintf("rediss://:right@127.0.0.1:%d/2?cert_file=%s&key_file=%s", port, cert, keyFile),
+		"another name":                url + "&cert_file=" + cert + "&key_file=" + keyFile + "&server_name=other.example.com",
+		"plain text to a TLS port":    fmt.Sprintf("redis://:right@127.0.0.1:%d/2", port),
+		"certificate that is missing": fmt.Sprintf("rediss://:right@127.0.0.1:%d/2?ca_file=/nonexistent", port),
+	} {
+		if err := srv.store(t, Options{URL: u}).Ping(t.Context()); err == nil {
+			t.Errorf("%s: Ping accepted it", name)
+		}
+	}
+	if err := srv.store(t, Options{URL: url + "&cert_file=" + cert + "&key_file=" + keyFile + "&server_name=redis.example.com"}).Ping(t.Context()); err != nil {
+		t.Errorf("Ping by the certificate's name = %v", err)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	port := freePort(t)
+	srv := startServer(t)
+	srv.kill()
+	srv.port, srv.args = port, []string{"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-config-file", "nodes.conf"}
+	srv.start(t)
+	s := srv.store(t, Options{URL: fmt.Sprintf("redis+cluster://127.0.0.1:%d,127.0.0.1:%d", port, freePort(t))})
+	advises(t, s, "canonical store")
+	c := srv.admin(t)
+	if err := c.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the cluster to be up", func() bool {
+		return strings.Contains(c.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
+	})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatalf("Ping = %v (%v)", err, unwrap(unwrap(err)))
+	}
+	everyStep(t, s)
+	if err := c.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+		t.Fatal(err)
+	}
+	advises(t, s, "allkeys-lru")
+}
+
+// poll waits for a condition outside this process.
+func poll(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain for %s", what)
+}
+
+func TestSentinelFollowsTheMaster(t *testing.T) {
+	t.Parallel()
+	first, second := freePort(t), freePort(t)
+	a := startServer(t)
+	a.kill()
+	a.port = first
+	a.start(t)
+	b := startServer(t)
+	b.kill()
+	b.port, b.args = second, []string{"--replicaof", "127.0.0.1 " + fmt.Sprint(first)}
+	b.start(t)
+	poll(t, "the replica", func() bool {
+		return strings.Contains(b.admin(t).Info(t.Context(), "replication").Val(), "master_link_status:up")
+	})
+	port, dir := freePort(t), t.TempDir()
+	conf := filepath.Join(dir, "sentinel.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor shop 127.0.0.1 %d 1\nsentinel down-after-milliseconds shop 300\nsentinel failover-timeout shop 3000\n", port, dir, first), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sentinel := &server{cmd: exec.Command("redis-server", conf, "--sentinel")}
+	if err := sentinel.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sentinel.kill)
+	sentinel.await(t, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	s := a.store(t, Options{URL: fmt.Sprintf("redis+sentinel://127.0.0.1:%d/shop/0", port)})
+	poll(t, "the first master", func() bool { return s.Ping(t.Context()) == nil })
+	everyStep(t, s)
+	// The sentinel must know the replica before it can promote it.
+	poll(t, "the sentinel to see the replica", func() bool {
+		out, err := exec.Command("redis-cli", "-p", fmt.Sprint(port), "sentinel", "replicas", "shop").Output()
+		return err == nil && strings.Contains(string(out), fmt.Sprint(second))
+	})
+	a.kill()
+	poll(t, "the second master", func() bool { return s.Ping(t.Context()) == nil })
+	// A failover may lose records; what was replicated is there, and the store serves.
+	mustOpen(t, s, openArgs("after", "failover"))
+}

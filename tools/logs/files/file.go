@@ -1,0 +1,205 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+)
+
+// shape is how the lines of a file begin, as its first ones show.
+type shape uint8
+
+const (
+	loose   shape = iota // no mark tells where an event begins
+	objects              // a line that begins with { begins an event
+	stamped              // a line that begins with a time begins an event
+	wrapped              // CRI or docker: the line inside decides
+)
+
+type packing uint8
+
+const (
+	none packing = iota
+	gz
+	zst
+)
+
+// file is an opened log file and what its ends say.
+type file struct {
+	name    string
+	root    *os.Root
+	h       *os.File
+	info    fs.FileInfo
+	size    int64
+	pack    packing
+	shape   shape
+	timed   bool  // some of the first lines carry times
+	first   int64 // earliest time among the first lines
+	last    int64 // latest time among the last lines; the time of the last write when unknown
+	gap     int64 // mean distance of events
+	ordered bool  // nothing seen so far contradicts rising times
+}
+
+// probeBytes is what is read at both ends of a file: some hundred lines.
+const probeBytes = 64 << 10
+
+// zstdWindow bounds the decoder's memory: the default of zstd's command line is 8 MiB, its long mode 128 MiB is refused.
+const zstdWindow = 32 << 20
+
+// open gives the file's content from the start, unpacked.
+func (f *file) open() (io.Reader, func(), error) {
+	raw := f.section(0, f.size)
+	switch f.pack {
+	case gz:
+		r, err := gzip.NewReader(bufio.NewReaderSize(raw, 64<<10))
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, func() { _ = r.Close() }, nil
+	case zst:
+		r, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.Close, nil
+	}
+	return raw, func() {}, nil
+}
+
+// probe reads the ends of the file.
+func (f *file) probe(loc *time.Location) error {
+	var magic [4]byte
+	n, err := f.h.ReadAt(magic[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	switch {
+	case n >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
+		f.pack = gz
+	case n == 4 && magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
+		f.pack = zst
+	}
+	r, done, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	head := make([]byte, probeBytes)
+	n, err = io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	head = head[:n]
+	clock := line.NewClock(loc, f.info.ModTime())
+	f.ordered = true
+	var prev int64
+	lines, times, objs, wraps := 0, 0, 0, 0
+	eachLine(head, n == probeBytes, func(l []byte) {
+		if len(bytes.TrimSpace(l)) == 0 {
+			return
+		}
+		lines++
+		if _, ok := line.Unwrap(l); ok {
+			wraps++
+		}
+		if l[0] == '{' {
+			objs++
+		}
+		t, ok := clock.Time(l)
+		if !ok {
+			return
+		}
+		times++
+		if f.first == 0 || t < f.first {
+			f.first = t
+		}
+		if t < prev-slack {
+			f.ordered = false
+		}
+		prev = max(prev, t)
+	})
+	f.timed = times > 0
+	switch {
+	case wraps*2 > lines:
+		f.shape = wrapped
+	case objs*2 > lines:
+		f.shape = objects
+	case times*4 >= lines && times > 0: // long traces may stand between
+		f.shape = stamped
+	}
+	mtime := f.info.ModTime().UnixNano()
+	f.last = max(prev, f.first)
+	switch {
+	case !f.timed:
+		f.first, f.last = mtime, mtime
+	case f.pack != none:
+		f.last = max(f.last, mtime)
+	case f.size > int64(n):
+		return f.tail(clock)
+	}
+	if times > 1 {
+		f.gap = (prev - f.first) / int64(times-1)
+	}
+	return nil
+}
+
+// tail reads the last lines of a plain file.
+func (f *file) tail(clock *line.Clock) error {
+	from := max(f.size-probeBytes, 0)
+	b := make([]byte, f.size-from)
+	if _, err := f.h.ReadAt(b, from); err != nil && err != io.EOF {
+		return err
+	}
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		b = b[i+1:]
+	}
+	var low, high int64
+	n := 0
+	eachLine(b, false, func(l []byte) {
+		if t, ok := clock.Time(l); ok {
+			n++
+			if low == 0 || t < low {
+				low = t
+			}
+			high = max(high, t)
+		}
+	})
+	if n == 0 {
+		f.ordered = false
+		return nil
+	}
+	f.last = max(f.last, high)
+	if low < f.first-slack || high < f.first {
+		f.ordered = false
+		f.first = min(f.first, low)
+	}
+	if n > 1 {
+		f.gap = (high - low) / int64(n-1)
+	}
+	return nil
+}
+
+// eachLine calls fn with each line of b; the last one is left out when it may be cut.
+func eachLine(b []byte, cut bool, fn func([]byte)) {
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			if !cut {
+				fn(b)
+			}
+			return
+		}
+		if i > 0 {
+			fn(b[:i])
+		}
+		b = b[i+1:]
+	}
+}

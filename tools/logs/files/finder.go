@@ -1,0 +1,148 @@
+package files
+
+import (
+	"bytes"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+)
+
+// finder looks for candidates in raw text: a place that holds one of the literals, or a backslash, behind which anything may hide. It runs on the fast byte search of
+// the standard library: each literal is looked for by its rarest byte.
+type finder struct {
+	needles []needle
+	b       []byte
+	slash   int
+}
+
+type needle struct {
+	text   []byte
+	fold   bool
+	rare   int // index of the rarest byte
+	lo, up byte
+	next   int // the next hit, when >= the position asked for
+	nextLo int
+	nextUp int
+}
+
+// common lists bytes of structured logs from frequent to rare. What is not listed is rarer still.
+const common = "\" e0t12a:onirs,3l5d4c6789-u.pmgTh{}f_/[]=vwbyZkINE(O)RS+DALFxCMPqjUWBzGHVKYJQX"
+
+func rarity(c byte) int {
+	if i := bytes.IndexByte([]byte(common), c); i >= 0 {
+		return i
+	}
+	return len(common)
+}
+
+func newFinder(need []logs.Literal) *finder {
+	f := &finder{}
+	for _, l := range need {
+		n := needle{text: []byte(l.Text), fold: l.Fold}
+		best := -1
+		for i := range n.text {
+			r := rarity(n.text[i])
+			if n.fold {
+				r = min(r, rarity(upper(n.text[i])))
+			}
+			if r > best {
+				best, n.rare = r, i
+			}
+		}
+		n.lo, n.up = n.text[n.rare], n.text[n.rare]
+		if n.fold {
+			n.up = upper(n.lo)
+		}
+		f.needles = append(f.needles, n)
+	}
+	return f
+}
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// load takes a block of text.
+func (f *finder) load(b []byte) {
+	f.b, f.slash = b, -1
+	for i := range f.needles {
+		n := &f.needles[i]
+		n.next, n.nextLo, n.nextUp = -1, -1, -1
+	}
+}
+
+// find is the place of the next candidate at or behind pos, or -1.
+func (f *finder) find(pos int) int {
+	if f.slash < pos {
+		f.slash = index(f.b, pos, '\\')
+	}
+	best := f.slash
+	for i := range f.needles {
+		n := &f.needles[i]
+		if n.next < pos {
+			n.next = n.search(f.b, pos)
+		}
+		best = min(best, n.next)
+	}
+	if best >= len(f.b) {
+		return -1
+	}
+	return best
+}
+
+// index is the offset of c at or behind pos, or len(b).
+func index(b []byte, pos int, c byte) int {
+	if i := bytes.IndexByte(b[pos:], c); i >= 0 {
+		return pos + i
+	}
+	return len(b)
+}
+
+func (n *needle) search(b []byte, pos int) int {
+	if !n.fold {
+		if i := bytes.Index(b[pos:], n.text); i >= 0 {
+			return pos + i
+		}
+		return len(b)
+	}
+	at := pos + n.rare
+	for at < len(b) {
+		if n.nextLo < at {
+			n.nextLo = index(b, at, n.lo)
+		}
+		hit := n.nextLo
+		if n.up != n.lo {
+			if n.nextUp < at {
+				n.nextUp = index(b, at, n.up)
+			}
+			hit = min(hit, n.nextUp)
+		}
+		start := hit - n.rare
+		if start+len(n.text) > len(b) {
+			return len(b)
+		}
+		if n.equal(b[start : start+len(n.text)]) {
+			return start
+		}
+		at = hit + 1
+	}
+	return len(b)
+}
+
+func (n *needle) equal(b []byte) bool {
+	for i, c := range n.text {
+		if lower(b[i]) != c {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,242 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+)
+
+// gather takes what the sources of one call find, in a fixed order, and keeps it whole while it is small and as a tally when it is not.
+type gather struct {
+	req     Request
+	max     int64 // bytes of matching events
+	keep    int
+	matched int64
+	total   int64
+	kept    int
+	hits    []hit // until they are too many
+	tally   *tally
+}
+
+var errMatched = errors.New("matching bytes over max_matched")
+
+func tooMuch(req Request) string {
+	parts := []string{"narrow from and to"}
+	if req.Level == "" {
+		parts = append(parts, "give a level")
+	}
+	if req.Query == "" {
+		parts = append(parts, "give a query")
+	} else {
+		parts = append(parts, "add a term")
+	}
+	if len(req.Topics) > 1 {
+		parts = append(parts, "ask for fewer topics")
+	}
+	return strings.Join(parts, ", or ")
+}
+
+func (g *gather) add(h *hit) error {
+	g.total++
+	if g.matched += int64(len(h.text)); g.matched > g.max {
+		return fault.New(fault.RawTooLarge, "logs.Execute", errMatched).WithHint("too much matches: " + tooMuch(g.req))
+	}
+	if g.tally != nil {
+		g.tally.add(h)
+		return nil
+	}
+	if g.kept += len(h.text) + 64; g.kept <= g.keep {
+		g.hits = append(g.hits, *h)
+		return nil
+	}
+	g.tally = newTally(g.req)
+	for i := range g.hits {
+		g.tally.add(&g.hits[i])
+	}
+	g.hits = nil
+	g.tally.add(h)
+	return nil
+}
+
+// batch is a run of hits whose texts lie in one buffer.
+type batch struct {
+	hits []hit
+	text []byte
+}
+
+// A lane holds laneDepth batches of about batchBytes: enough for a scanning goroutine to run ahead, at most 2 MiB a lane.
+const (
+	laneDepth  = 4
+	batchBytes = 256 << 10
+	batchHits  = 512
+)
+
+// sink reads lanes in order.
+type sink struct {
+	ctx   context.Context
+	topic int
+	req   Request
+	match *matcher
+	fresh func() *reader
+	mu    sync.Mutex
+	lanes []*lane
+	more  chan struct{} // a lane was opened or the search has ended
+	ended bool
+	found atomic.Bool
+	noLvl atomic.Int64
+	pool  sync.Pool
+}
+
+func newSink(ctx context.Context, topic int, req Request, m *matcher, fresh func() *reader) *sink {
+	return &sink{ctx: ctx, topic: topic, req: req, match: m, fresh: fresh, more: make(chan struct{}, 1)}
+}
+
+// Lane opens the next lane.
+func (s *sink) Lane() Lane {
+	l := &lane{s: s, r: s.fresh(), out: make(chan *batch, laneDepth), from: s.req.From.UnixNano(), to: s.req.To.UnixNano()}
+	s.mu.Lock()
+	s.lanes = append(s.lanes, l)
+	s.mu.Unlock()
+	s.signal()
+	return l
+}
+
+func (s *sink) Found() bool { return s.found.Load() }
+
+func (s *sink) signal() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// end tells the reading side that no lane will follow.
+func (s *sink) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.signal()
+}
+
+// next is the i-th lane, once it is open; nil when there is none.
+func (s *sink) next(i int) *lane {
+	for {
+		s.mu.Lock()
+		if i < len(s.lanes) {
+			l := s.lanes[i]
+			s.mu.Unlock()
+			return l
+		}
+		ended := s.ended
+		s.mu.Unlock()
+		if ended {
+			return nil
+		}
+		<-s.more
+	}
+}
+
+// drain reads all lanes into g until the search has ended. After an error it goes on reading, so that nobody stays blocked, and cancel has been called.
+func (s *sink) drain(g *gather, cancel context.CancelFunc) error {
+	var failed error
+	for i := 0; ; i++ {
+		l := s.next(i)
+		if l == nil {
+			return failed
+		}
+		for b := range l.out {
+			for k := range b.hits {
+				if failed != nil {
+					break
+				}
+				if err := g.add(&b.hits[k]); err != nil {
+					failed = err
+					cancel()
+				}
+			}
+			if g.tally != nil { // nothing refers to the batch any more
+				s.pool.Put(b)
+			}
+		}
+	}
+}
+
+type lane struct {
+	s        *sink
+	r        *reader
+	out      chan *batch
+	b        *batch
+	from, to int64
+	closed   bool // guarded by the sink's mutex
+}
+
+// Emit matches an event on its redacted text and passes it on.
+func (l *lane) Emit(e Event) error {
+	if e.Time < l.from || e.Time >= l.to {
+		return nil
+	}
+	l.r.load(e.Text, e.Labels)
+	m := l.s.match
+	if !m.match(l.r) {
+		if m.level != line.None && l.r.level() == line.None {
+			l.s.noLvl.Add(1)
+		}
+		return nil
+	}
+	l.s.found.Store(true)
+	return l.keep(e)
+}
+
+// keep appends the event that the reader holds to the batch under way.
+func (l *lane) keep(e Event) error {
+	if l.b == nil {
+		if b, ok := l.s.pool.Get().(*batch); ok {
+			b.hits, b.text = b.hits[:0], b.text[:0]
+			l.b = b
+		} else {
+			l.b = &batch{}
+		}
+	}
+	b := l.b
+	message, class := l.r.grouped()
+	start := len(b.text)
+	b.text = append(b.text, e.Text...) // earlier hits keep their part of the old buffer when this one grows
+	h := hit{topic: l.s.topic, time: e.Time, level: l.r.level(), message: message, class: class, text: b.text[start:len(b.text):len(b.text)], cut: e.Cut || l.r.ev.Cut}
+	if len(e.Labels) > 0 {
+		h.labels = append([]Label(nil), e.Labels...)
+	}
+	b.hits = append(b.hits, h)
+	if len(b.hits) >= batchHits || len(b.text) >= batchBytes {
+		return l.flush()
+	}
+	return nil
+}
+
+func (l *lane) flush() error {
+	if l.b == nil {
+		return nil
+	}
+	select {
+	case l.out <- l.b:
+		l.b = nil
+		return nil
+	case <-l.s.ctx.Done():
+		return l.s.ctx.Err()
+	}
+}
+
+// Close ends the lane.
+func (l *lane) Close() {
+	_ = l.flush() // a search that was cancelled has its error already
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		close(l.out)
+	}
+}

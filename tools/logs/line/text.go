@@ -1,0 +1,331 @@
+package line
+
+import "bytes"
+
+// maxHeader is how far into a line its header may reach: time, level, thread and logger of the longest common layouts fit.
+const maxHeader = 200
+
+// text reads a line of a text layout: a time, a level among the first tokens, and what of thread and logger stands before the message.
+func (p *Parser) text(b []byte) {
+	ev := &p.ev
+	ev.Format = Text
+	b = bytes.TrimSpace(b)
+	pri := -1
+	if len(b) > 3 && b[0] == '<' {
+		if end := bytes.IndexByte(b[:min(len(b), 6)], '>'); end > 1 {
+			if v := smallInt(b[1:end]); v <= 191 && isDigit(b[1]) {
+				pri = int(v)
+				ev.Level = syslogLevel(pri % 8)
+				b = b[end+1:]
+				if len(b) > 2 && b[0] == '1' && b[1] == ' ' && p.syslog5424(b[2:]) {
+					return
+				}
+			}
+		}
+	}
+	at, s, n := findStamp(b)
+	head, rest := b, []byte(nil)
+	if n == 0 {
+		head, rest = nil, b
+	} else {
+		end := at + n
+		if isKlog(b, at) {
+			p.klog(b[at], b[end:])
+			return
+		}
+		head, rest = b[:at], b[end:]
+		for len(rest) > 0 && (rest[0] == ']' || rest[0] == ')' || rest[0] == '"' || rest[0] == '|') {
+			rest = rest[1:]
+		}
+		if p.access(head, rest) {
+			return
+		}
+		if len(head) > 2 && head[len(head)-1] == ' ' && bytes.HasSuffix(bytes.TrimSpace(head), []byte(":M")) {
+			rest = p.redisMark(rest)
+		}
+	}
+	level, before, after := findLevel(rest)
+	if level == None && n > 0 {
+		if l, _, _ := findLevel(head); l != None {
+			level, before, after = l, nil, rest
+		}
+	}
+	if level != None {
+		ev.Level = level
+		rest = after
+		if logger := loggerIn(before); logger != nil {
+			ev.Service = logger
+		}
+		if msg, logger := splitLogger(rest); logger != nil {
+			rest = msg
+			if ev.Service == nil {
+				ev.Service = logger
+			}
+		}
+	} else if n > 0 && (s.noYear || pri >= 0 || s.zoned) {
+		if p.syslogTag(rest, !s.noYear && pri < 0) {
+			p.inferLevel()
+			return
+		}
+	}
+	ev.Message = bytes.TrimLeft(rest, " \t:-|,]")
+	if len(ev.Message) == 0 || bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("--")) && len(ev.Message) < 2 {
+		ev.Message = bytes.TrimSpace(rest)
+	}
+	if level == None && len(rest) > 0 && rest[0] == '-' && n == 0 { // nothing was read in front of it
+		ev.Message = rest
+	}
+	p.inferLevel()
+}
+
+// inferLevel reads a level from the first word of a message that has none: "error: …", "panic: …", "Traceback …".
+func (p *Parser) inferLevel() {
+	if p.ev.Level != None {
+		return
+	}
+	m := p.ev.Message
+	i := 0
+	for i < len(m) && i < 12 && isLetter(m[i]) {
+		i++
+	}
+	if i > 0 && i < len(m) && m[i] == ':' {
+		if l := ParseLevel(m[:i], false); l >= Notice {
+			p.ev.Level = l
+			return
+		}
+	}
+	switch {
+	case bytes.HasPrefix(m, []byte("Traceback (most recent")), bytes.HasPrefix(m, []byte("Exception in thread")), bytes.HasPrefix(m, []byte("Uncaught ")), bytes.HasPrefix(m, []byte("Unhandled ")):
+		p.ev.Level = Error
+	case bytes.HasPrefix(m, []byte("fatal error: ")), bytes.HasPrefix(m, []byte("thread '")) && bytes.Contains(m[:min(len(m), 200)], []byte("panicked at")):
+		p.ev.Level = Fatal
+	}
+}
+
+// findLevel looks for a level among the first tokens: bare in capitals, in brackets or before a colon in any case. It tells what stands before and behind it.
+func findLevel(b []byte) (Level, []byte, []byte) {
+	limit := min(len(b), maxHeader)
+	at := 0
+	for tokens := 0; tokens < 8 && at < limit; tokens++ {
+		for at < limit && (b[at] == ' ' || b[at] == '\t' || b[at] == '-' || b[at] == '|' || b[at] == ',') {
+			at++
+		}
+		start, bracket := at, false
+		for at < limit && (b[at] == '[' || b[at] == '<' || b[at] == '(') {
+			bracket = true
+			at++
+		}
+		word := at
+		for at < limit && (isWord(b[at])) {
+			at++
+		}
+		if at > word {
+			next := byte(' ')
+			if at < len(b) {
+				next = b[at]
+			}
+			ends := next == ' ' || next == '\t' || next == ']' || next == '>' || next == ')' || next == ':' || next == '|' || next == ',' || next == '[' || next == '='
+			caps := b[word] >= 'A' && b[word] <= 'Z' && (at-word == 1 || b[word+1] >= 'A' && b[word+1] <= 'Z')
+			if l := ParseLevel(b[word:at], false); l != None && ends && next != '=' && (caps || bracket && next != ' ' || next == ':' && tokens == 0 || tokens == 0 && next == '\t') {
+				return l, b[:start], pastLevel(b, at)
+			}
+			if at-word == 1 && caps && tokens > 0 && tokens < 4 && (next == ' ' || next == '/') { // android, and single letters between columns
+				if l := ParseLevel(b[word:at], true); l != None && digitsOnly(b[:start]) {
+					return l, b[:start], b[at:]
+				}
+			}
+			if bracket && next == ':' { // apache: [core:error]
+				sub := at + 1
+				end := sub
+				for end < limit && isLetter(b[end]) {
+					end++
+				}
+				if l := ParseLevel(b[sub:end], false); l != None && end < len(b) && b[end] == ']' {
+					return l, b[:start], b[end+1:]
+				}
+			}
+		}
+		if bracket { // skip the rest of the bracket
+			if end := bytes.IndexByte(b[at:limit], closing(b[start])); end >= 0 {
+				at += end + 1
+				continue
+			}
+		}
+		for at < limit && b[at] != ' ' && b[at] != '\t' && b[at] != '|' && b[at] != '[' {
+			if b[at] == ':' && at+1 < limit && b[at+1] == ' ' {
+				return None, nil, nil // a message has begun
+			}
+			at++
+		}
+		if at == start {
+			break
+		}
+	}
+	return None, nil, nil
+}
+
+func closing(c byte) byte {
+	switch c {
+	case '[':
+		return ']'
+	case '<':
+		return '>'
+	}
+	return ')'
+}
+
+func digitsOnly(b []byte) bool {
+	for _, c := range b {
+		if !isDigit(c) && c != ' ' && c != '\t' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// pastLevel skips what closes a level's token.
+func pastLevel(b []byte, at int) []byte {
+	if at < len(b) && b[at] == '[' { // logrus: INFO[0012]
+		if end := bytes.IndexByte(b[at:min(len(b), at+16)], ']'); end > 0 && digitsOnly(b[at+1:at+end]) {
+			return b[at+end+1:]
+		}
+	}
+	for at < len(b) && (b[at] == ']' || b[at] == '>' || b[at] == ')' || b[at] == '|') {
+		at++
+	}
+	return b[at:]
+}
+
+// splitLogger takes thread and logger from the front of a text when a separator follows: "[main] a.b.C - message", "a.b.C: message", "1 --- [x] a.b.C : message",
+// ":root:message".
+func splitLogger(b []byte) (message, logger []byte) {
+	rest := bytes.TrimLeft(b, " \t")
+	if len(rest) > 1 && rest[0] == ':' && isWord(rest[1]) { // python's LEVEL:logger:message
+		if end := bytes.IndexByte(rest[1:min(len(rest), 80)], ':'); end > 0 && isLogger(rest[1:1+end], true) {
+			return rest[end+2:], rest[1 : 1+end]
+		}
+	}
+	rest = bytes.TrimLeft(rest, " \t:-|")
+	if i := bytes.Index(rest[:min(len(rest), 24)], []byte(" --- ")); i >= 0 && digitsOnly(rest[:i]) {
+		rest = rest[i+5:]
+	}
+	for range 4 {
+		rest = bytes.TrimLeft(rest, " \t")
+		if len(rest) == 0 || rest[0] != '[' {
+			break
+		}
+		end := closeBracket(rest)
+		if end < 0 || end > 120 {
+			return b, nil
+		}
+		rest = rest[end+1:]
+	}
+	i := 0
+	for i < len(rest) && i < 120 && rest[i] > ' ' && rest[i] != ':' {
+		if rest[i] == '[' {
+			if end := closeBracket(rest[i:]); end > 0 {
+				i += end
+			}
+		}
+		i++
+	}
+	name := rest[:i]
+	tail := rest[i:]
+	if len(tail) > 1 && tail[0] == ':' && isDigit(tail[1]) { // file.go:12
+		j := 1
+		for j < len(tail) && isDigit(tail[j]) {
+			j++
+		}
+		name, tail = rest[:i+j], tail[j:]
+	}
+	trimmed := bytes.TrimLeft(tail, " \t")
+	switch {
+	case len(tail) > 1 && tail[0] == ':' && tail[1] == ' ' && isLogger(name, false):
+		return tail[2:], name
+	case len(trimmed) > 1 && len(trimmed) < len(tail) && (trimmed[0] == '-' || trimmed[0] == ':' || trimmed[0] == '|') && trimmed[1] == ' ' && isLogger(name, true):
+		return trimmed[2:], name
+	case len(tail) > 0 && tail[0] == ']' && len(tail) > 1 && isLogger(name, true):
+		return b, nil
+	}
+	return b, nil
+}
+
+func closeBracket(b []byte) int {
+	depth := 0
+	for i, c := range b[:min(len(b), 160)] {
+		switch c {
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// isLogger tells a logger's name from a word of the message: dotted or in camel case, or any name when a separator with spaces follows.
+func isLogger(b []byte, any bool) bool {
+	if len(b) < 2 || len(b) > 120 || !isLetter(b[0]) && b[0] != '_' {
+		return false
+	}
+	dot, camel := false, false
+	for i, c := range b {
+		switch {
+		case c == '.' || c == '$' || c == '/':
+			dot = dot || i+1 < len(b)
+		case i > 0 && c >= 'A' && c <= 'Z' && b[i-1] >= 'a' && b[i-1] <= 'z':
+			camel = true
+		case isWord(c) || c == '-' || c == '[' || c == ']' || c == '@' || c == ':' || c == '#' || c == '=':
+		default:
+			return false
+		}
+	}
+	return any || dot || camel
+}
+
+// loggerIn finds a logger among what stands between time and level: "- name -".
+func loggerIn(b []byte) []byte {
+	b = bytes.Trim(b, " \t-|,:")
+	if len(b) == 0 || bytes.ContainsAny(b, " \t[") || !isLogger(b, false) {
+		return nil
+	}
+	return b
+}
+
+func isKlog(b []byte, at int) bool {
+	return at+6 < len(b) && isDigit(b[at+1]) && isDigit(b[at+4]) && b[at+5] == ' ' && b[at] >= 'A' && b[at] <= 'Z'
+}
+
+// klog reads what follows the time of "E0102 15:04:05.000000   12345 file.go:12] message".
+func (p *Parser) klog(letter byte, rest []byte) {
+	p.ev.Level = ParseLevel([]byte{letter}, true)
+	if end := bytes.Index(rest[:min(len(rest), maxHeader)], []byte("] ")); end > 0 {
+		head := bytes.Fields(rest[:end])
+		if len(head) > 0 {
+			p.ev.Service = head[len(head)-1]
+		}
+		rest = rest[end+2:]
+	}
+	p.ev.Message = bytes.TrimSpace(rest)
+}
+
+// redisMark reads redis' one-letter level.
+func (p *Parser) redisMark(rest []byte) []byte {
+	t := bytes.TrimLeft(rest, " ")
+	if len(t) > 1 && t[1] == ' ' {
+		switch t[0] {
+		case '#':
+			p.ev.Level = Warn
+		case '*':
+			p.ev.Level = Notice
+		case '-', '.':
+			p.ev.Level = Debug
+		default:
+			return rest
+		}
+		return t[2:]
+	}
+	return rest
+}

@@ -1,0 +1,225 @@
+package logs
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+)
+
+// Bounds of a query. 2 KiB and 32 terms are far over what a question needs; 2000 instructions keep a regular expression's automaton small.
+const (
+	maxQuery   = 2 << 10
+	maxTerms   = 32
+	maxRegex   = 512
+	maxProgram = 2000
+)
+
+// TermKind tells the forms of a term apart.
+type TermKind uint8
+
+// The forms of a term.
+const (
+	Substring TermKind = iota // case-insensitive
+	Regex                     // RE2, letter case as written
+	FieldIs                   // a field equals a value, case-insensitive
+)
+
+// Term is one condition of a query; all must hold.
+type Term struct {
+	Kind TermKind
+	Not  bool
+	Key  string // FieldIs
+	Text string // the substring, the expression, the value
+}
+
+// ParseQuery reads the query language: terms, "quoted phrases", -excluded, /regex/, field=value. The error is INVALID_REQUEST and its hint says what would be right.
+func ParseQuery(q string) ([]Term, error) {
+	if len(q) > maxQuery {
+		return nil, badQuery("the query is longer than 2048 bytes")
+	}
+	if strings.ContainsFunc(q, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f || r >= tagBase && r < tagBase+0x80 }) {
+		return nil, badQuery("the query holds a control or private-use character")
+	}
+	var terms []Term
+	for s := strings.TrimLeft(q, " \t"); s != ""; s = strings.TrimLeft(s, " \t") {
+		if len(terms) == maxTerms {
+			return nil, badQuery("the query has more than 32 terms")
+		}
+		t, rest, err := nextTerm(s)
+		if err != nil {
+			return nil, err
+		}
+		s = rest
+		if t.Kind == Substring && t.Text == "" || slices.Contains(terms, t) {
+			continue
+		}
+		terms = append(terms, t)
+	}
+	return terms, nil
+}
+
+func nextTerm(s string) (Term, string, error) {
+	var t Term
+	if len(s) > 1 && s[0] == '-' && s[1] != ' ' && s[1] != '-' {
+		t.Not = true
+		s = s[1:]
+	}
+	switch {
+	case s[0] == '"':
+		text, rest, err := quoted(s)
+		t.Text = text
+		return t, rest, err
+	case s[0] == '/':
+		if expr, flags, rest, ok := slashed(s); ok {
+			if flags != "" {
+				expr = "(?" + flags + ")" + expr
+			}
+			t.Kind, t.Text = Regex, expr
+			return t, rest, checkRegex(expr)
+		}
+	}
+	if key, op, ok := fieldKey(s); ok {
+		t.Kind, t.Key = FieldIs, strings.ToLower(key)
+		if op == "!=" {
+			t.Not = !t.Not
+		}
+		rest := s[len(key)+len(op):]
+		if strings.HasPrefix(rest, `"`) {
+			text, rest, err := quoted(rest)
+			t.Text = text
+			return t, rest, err
+		}
+		t.Text, rest = cutSpace(rest)
+		if t.Text == "" {
+			return t, rest, badQuery("field= needs a value, as in status=502")
+		}
+		return t, rest, nil
+	}
+	word, rest := cutSpace(s)
+	switch word {
+	case "OR", "AND", "NOT":
+		return t, rest, badQuery(`terms are all required; write alternatives as /a|b/, exclusion as -word, and quote the word to search for it`)
+	case "*":
+		word = ""
+	}
+	t.Text = word
+	return t, rest, nil
+}
+
+func cutSpace(s string) (word, rest string) {
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}
+
+// quoted reads a phrase in double quotes; \" and \\ stand for themselves.
+func quoted(s string) (text, rest string, err error) {
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			if b.Len() == 0 {
+				return "", "", badQuery("a quoted phrase is empty")
+			}
+			return b.String(), s[i+1:], nil
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return "", "", badQuery(`a quoted phrase is not closed with "`)
+}
+
+// slashed reads /regex/ with optional flags: it ends at a slash that is not escaped and at which the word ends. A path such as /api/orders is no expression.
+func slashed(s string) (expr, flags, rest string, ok bool) {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\\' {
+			i++
+			continue
+		}
+		if s[i] != '/' {
+			continue
+		}
+		j := i + 1
+		for j < len(s) && (s[j] == 'i' || s[j] == 's' || s[j] == 'm') && j-i <= 3 {
+			j++
+		}
+		if i > 1 && (j == len(s) || s[j] == ' ' || s[j] == '\t') {
+			return strings.ReplaceAll(s[1:i], `\/`, `/`), s[i+1 : j], s[j:], true
+		}
+	}
+	return "", "", "", false
+}
+
+func fieldKey(s string) (key, op string, ok bool) {
+	i := 0
+	for i < len(s) && i <= 64 && (s[i] == '_' || s[i] == '@' || s[i] >= 'a' && s[i] <= 'z' || s[i] >= 'A' && s[i] <= 'Z' ||
+		i > 0 && (s[i] == '.' || s[i] == '-' || s[i] >= '0' && s[i] <= '9')) {
+		i++
+	}
+	switch {
+	case i == 0 || i >= len(s):
+		return "", "", false
+	case s[i] == '=':
+		return s[:i], "=", true
+	case strings.HasPrefix(s[i:], "!="):
+		return s[:i], "!=", true
+	}
+	return "", "", false
+}
+
+func checkRegex(expr string) error {
+	if len(expr) > maxRegex {
+		return badQuery("a regular expression is longer than 512 bytes")
+	}
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		detail := ""
+		if se, ok := errors.AsType[*syntax.Error](err); ok {
+			detail = ": " + string(se.Code)
+		}
+		return badQuery("a regular expression is not valid RE2" + detail)
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil || len(prog.Inst) > maxProgram {
+		return badQuery("a regular expression is too complex")
+	}
+	if _, err := regexp.Compile(expr); err != nil {
+		return badQuery("a regular expression is not valid RE2")
+	}
+	return nil
+}
+
+var errQuery = errors.New("query")
+
+func badQuery(hint string) error {
+	return fault.New(fault.InvalidRequest, "logs.ParseQuery", errQuery).WithHint("query: " + hint)
+}
+
+// normalTerms is the query in its normal form: equal for queries that mean the same.
+func normalTerms(terms []Term) string {
+	out := make([]string, 0, len(terms))
+	for _, t := range terms {
+		s := ""
+		if t.Not {
+			s = "-"
+		}
+		switch t.Kind {
+		case Regex:
+			s += "/" + t.Text + "/"
+		case FieldIs:
+			s += t.Key + "=" + strconv.Quote(strings.ToLower(t.Text))
+		default:
+			s += strconv.Quote(strings.ToLower(t.Text))
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " ")
+}

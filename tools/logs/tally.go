@@ -1,0 +1,264 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/pattern"
+)
+
+// tally groups events and keeps, for each group, what sampling needs: count, first, last, counts a bucket and raw examples. Memory is bounded however many events
+// come. Fatal events, errors and the rest are grouped apart, so that a flood of one cannot push out a single one of the other.
+type tally struct {
+	req   Request
+	parts [3]part
+}
+
+type part struct {
+	acc   *pattern.Accumulator
+	stats []stat
+	room  int // bytes of examples that may still be kept
+}
+
+type stat struct {
+	count       int64
+	first, last example
+	buckets     [buckets]int64
+	samples     [buckets]*example
+}
+
+type example struct {
+	set    bool
+	kept   bool
+	time   int64
+	topic  int
+	text   []byte
+	labels []Label
+	cut    bool
+}
+
+// exampleRoom bounds the raw examples of one part while events stream; with three parts and 20000 groups each, the process stays far below 128 MiB.
+const exampleRoom = 12 << 20
+
+func newTally(req Request) *tally {
+	t := &tally{req: req}
+	for i := range t.parts {
+		t.parts[i] = part{acc: pattern.NewAccumulator(pattern.Options{}), room: exampleRoom}
+	}
+	return t
+}
+
+func partOf(level string) int {
+	switch level {
+	case "FATAL":
+		return 0
+	case "ERROR":
+		return 1
+	}
+	return 2
+}
+
+// hit is a matching event: its raw form and what grouping needs of its redacted one.
+type hit struct {
+	topic   int
+	time    int64
+	level   line.Level
+	message string
+	class   string
+	text    []byte
+	labels  []Label
+	cut     bool
+}
+
+func (t *tally) add(h *hit) {
+	level := h.level.String()
+	p := &t.parts[partOf(level)]
+	id := p.acc.Add(pattern.Line{Message: h.message, Level: level, Class: h.class, Topic: strconv.Itoa(h.topic)})
+	for id >= len(p.stats) {
+		p.stats = append(p.stats, stat{})
+	}
+	s := &p.stats[id]
+	b := bucketOf(h.time, t.req.From, t.req.To)
+	s.count++
+	s.buckets[b]++
+	switch {
+	case !s.first.set:
+		p.keep(&s.first, h)
+	case h.time < s.first.time:
+		if !s.last.set {
+			s.last, s.first = s.first, example{}
+		}
+		p.keep(&s.first, h)
+	case !s.last.set || h.time >= s.last.time:
+		p.keep(&s.last, h)
+	}
+	// A few spread samples of the groups that were met first: rare groups are few events anyway.
+	if s.samples[b] == nil && len(h.text) <= 8<<10 && p.room > exampleRoom/2 {
+		s.samples[b] = &example{}
+		p.keep(s.samples[b], h)
+	}
+}
+
+// keep stores h as an example. An example that finds no room keeps its time: first and last stay exact.
+func (p *part) keep(e *example, h *hit) {
+	e.set, e.time, e.topic, e.cut = true, h.time, h.topic, h.cut
+	if grow := len(h.text) - cap(e.text); grow > 0 {
+		if grow > p.room {
+			e.kept = false
+			return
+		}
+		p.room -= grow
+	}
+	e.kept = true
+	e.text = append(e.text[:0], h.text...)
+	e.labels = h.labels
+}
+
+// summary ends the grouping. Groups are ordered by severity, then by count.
+func (t *tally) summary() (*Summary, []RawEvent) {
+	type final struct {
+		Group
+		ex []example
+	}
+	var all []final
+	for i := range t.parts {
+		p := &t.parts[i]
+		gs := p.acc.Finish()
+		fs := make([]final, gs.Len())
+		for g := range fs {
+			src := gs.Group(g)
+			topic, _ := strconv.Atoi(src.Topic)
+			fs[g] = final{Group: Group{Template: src.Template, Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src.Slots)}}
+		}
+		for id := range p.stats {
+			s := &p.stats[id]
+			if s.count == 0 {
+				continue
+			}
+			f := &fs[gs.Of(id)]
+			last := s.last.time
+			if !s.last.set {
+				last = s.first.time
+			}
+			if f.Count == 0 || s.first.time < f.First {
+				f.First = s.first.time
+			}
+			if f.Count == 0 || last > f.Last {
+				f.Last = last
+			}
+			f.Count += s.count
+			for b, n := range s.buckets {
+				f.Buckets[b] += n
+			}
+			f.ex = append(f.ex, s.first, s.last)
+			for _, e := range s.samples {
+				if e != nil {
+					f.ex = append(f.ex, *e)
+				}
+			}
+		}
+		all = append(all, fs...)
+	}
+	slices.SortStableFunc(all, func(a, b final) int { return compareGroups(&a.Group, &b.Group) })
+	total := len(all)
+	if total > maxGroups {
+		all = trimGroups(all, func(f final) *Group { return &f.Group })
+	}
+	sum := &Summary{Omitted: total - len(all)}
+	var events []RawEvent
+	room := exampleKeep
+	for g := range all {
+		sum.Groups = append(sum.Groups, all[g].Group)
+	}
+	// Round by round, so that every group gets its first, then its last, then spread ones while there is room.
+	for g := range all {
+		all[g].ex = order(all[g].ex)
+	}
+	for round := range 2 + buckets {
+		for g := range all {
+			if round >= len(all[g].ex) {
+				continue
+			}
+			e := all[g].ex[round]
+			if len(e.text) > room {
+				continue
+			}
+			room -= len(e.text)
+			events = append(events, RawEvent{Topic: e.topic, Time: e.time, Text: string(e.text), Labels: e.labels, Cut: e.cut, Group: g})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b RawEvent) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Group, b.Group)) })
+	return sum, events
+}
+
+// order puts a group's examples in the order of need: the first, the last, then one a bucket; an event is kept once.
+func order(ex []example) []example {
+	ex = slices.DeleteFunc(ex, func(e example) bool { return !e.set || !e.kept })
+	slices.SortStableFunc(ex, func(a, b example) int { return cmp.Compare(a.time, b.time) })
+	ex = slices.CompactFunc(ex, func(a, b example) bool { return a.time == b.time && string(a.text) == string(b.text) })
+	if len(ex) > 2 {
+		last := ex[len(ex)-1]
+		mid := ex[1 : len(ex)-1]
+		step := max(1, (len(mid)+buckets-1)/buckets)
+		out := []example{ex[0], last}
+		for i := 0; i < len(mid); i += step {
+			out = append(out, mid[i])
+		}
+		return out
+	}
+	return ex
+}
+
+// compareGroups orders by severity, then count, then what makes the order total.
+func compareGroups(a, b *Group) int {
+	return cmp.Or(cmp.Compare(severity(b.Level), severity(a.Level)), cmp.Compare(b.Count, a.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Template, b.Template),
+		cmp.Compare(a.Class, b.Class), cmp.Compare(a.Topic, b.Topic))
+}
+
+func severity(level string) line.Level { return line.ParseLevel([]byte(level), false) }
+
+// trimGroups keeps maxGroups: by severity, and within one severity both the frequent and the rare.
+func trimGroups[T any](all []T, group func(T) *Group) []T {
+	errors := 0
+	for _, f := range all {
+		if severity(group(f).Level) >= line.Error {
+			errors++
+		}
+	}
+	if errors >= maxGroups {
+		return all[:maxGroups]
+	}
+	rest := all[errors:]
+	n := maxGroups - errors
+	head := (n + 1) / 2
+	return append(slices.Clone(all[:errors+head]), rest[len(rest)-(n-head):]...)
+}
+
+// maxValues bounds the slots listed of one group.
+const maxValues = 6
+
+func valuesOf(slots []pattern.Slot) []Values {
+	var out []Values
+	for i, s := range slots {
+		v := Values{Slot: s.Name}
+		if v.Slot == "" {
+			v.Slot = strconv.Itoa(i + 1)
+		}
+		switch {
+		case len(s.Top) > 0:
+			for _, t := range s.Top {
+				v.Top = append(v.Top, t.Text+" x"+strconv.Itoa(t.Count))
+			}
+		case s.Min != "" && s.Max != "":
+			v.Top = []string{s.Min + ".." + s.Max}
+		default:
+			continue
+		}
+		if out = append(out, v); len(out) == maxValues {
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package logs
+
+import (
+	"strings"
+
+	"github.com/seed-069badc9/mcp-gateway/redact"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/stack"
+)
+
+// reader takes events of one topic apart and redacts them. It is the only way from raw text to text that is matched, grouped or shown: decode, then redact, then
+// everything else. Not safe for concurrent use.
+type reader struct {
+	red    *redact.Redactor
+	tags   *redact.Tagger
+	parser line.Parser
+	buf    []byte
+	// of the event under way:
+	raw    []byte
+	labels []Label
+	ev     *line.Event
+}
+
+func newReader(r *redact.Redactor, t *redact.Tagger) *reader { return &reader{red: r, tags: t} }
+
+// load takes an event apart. Parts are redacted when they are asked for.
+func (r *reader) load(text []byte, labels []Label) {
+	r.raw, r.labels, r.ev = text, labels, r.parser.Parse(text)
+}
+
+// level is the event's severity, from its text or its labels.
+func (r *reader) level() line.Level {
+	if r.ev.Level != line.None {
+		return r.ev.Level
+	}
+	for _, l := range r.labels {
+		if line.IsLevelKey(l.Key) {
+			if v := line.ParseLevel([]byte(l.Value), false); v != line.None {
+				return v
+			}
+		}
+	}
+	return line.None
+}
+
+// text redacts a part of the event.
+func (r *reader) text(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	r.buf = r.red.Append(r.buf[:0], b, r.tags)
+	return string(r.buf)
+}
+
+// message is the redacted message with its continuation lines. A structured line without a message is its own fields.
+func (r *reader) message() string {
+	if len(r.ev.Message) > 0 {
+		return r.text(r.ev.Message)
+	}
+	return ""
+}
+
+func (r *reader) stack() string { return r.text(r.ev.Stack) }
+
+// service is the redacted name of who wrote the event.
+func (r *reader) service() string {
+	if len(r.ev.Service) > 0 {
+		return r.text(r.ev.Service)
+	}
+	for _, l := range r.labels {
+		if line.IsServiceKey(l.Key) {
+			return r.red.Field(l.Key, l.Value, r.tags)
+		}
+	}
+	return ""
+}
+
+// field redacts one field under its own key.
+func (r *reader) field(f line.Field) (key, value string) {
+	key = string(f.Key)
+	return key, r.red.Field(key, string(f.Value), r.tags)
+}
+
+// pieces calls fn with every redacted part that a term may be found in, as opaque text, until fn returns false. Free text is one piece; a structured line is one
+// piece a part, since its raw form is not what a reader sees.
+func (r *reader) pieces(fn func(string) bool) bool {
+	if r.ev.Format != line.JSON {
+		if !fn(opaque(r.text(r.raw))) {
+			return false
+		}
+	} else if !fn(opaque(r.message())) {
+		return false
+	}
+	for _, f := range r.ev.Fields {
+		if r.ev.Format != line.JSON {
+			break
+		}
+		k, v := r.field(f)
+		if !fn(opaque(r.red.Text(k, r.tags) + "=" + v)) {
+			return false
+		}
+	}
+	for _, l := range r.labels {
+		if !fn(opaque(l.Key + "=" + r.red.Field(l.Key, l.Value, r.tags))) {
+			return false
+		}
+	}
+	return true
+}
+
+// extra is what a structured line says beside its message, redacted, as key=value pairs in the order of the line.
+func (r *reader) extra() string {
+	if r.ev.Format == line.Syslog || r.ev.Format == line.Access {
+		return ""
+	}
+	var b strings.Builder
+	for _, f := range r.ev.Fields {
+		if f.Used || len(f.Value) == 0 {
+			continue
+		}
+		k, v := r.field(f)
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(r.red.Text(k, r.tags))
+		b.WriteByte('=')
+		if strings.ContainsAny(v, " \t\n\"=") {
+			b.WriteByte('"')
+			b.WriteString(strings.ReplaceAll(v, `"`, `'`))
+			b.WriteByte('"')
+		} else {
+			b.WriteString(v)
+		}
+		if b.Len() > maxShown {
+			break
+		}
+	}
+	return b.String()
+}
+
+// maxShown bounds what is composed of one event; what an observation shows of it is far less.
+const maxShown = 16 << 10
+
+// split takes a trace off a message: head is the message itself, trace the text that Trim shortens, class the exception classes that keep groups apart.
+func split(message, stackField string) (head, trace, class string) {
+	head, trace = message, stackField
+	if trace == "" {
+		i := strings.IndexByte(message, '\n')
+		if i < 0 {
+			return head, "", ""
+		}
+		if _, ok := stack.Detect(message); !ok {
+			return head, "", ""
+		}
+		if head = strings.TrimRight(message[:i], " \r"); head == "" {
+			head = message
+		}
+		trace = message
+	}
+	return head, trace, strings.Join(stack.Classes(trace), " > ")
+}
+
+// oneLine folds line ends of a message into spaces for grouping.
+func oneLine(s string) string {
+	if strings.IndexByte(s, '\n') < 0 {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// grouped is the event as the grouping sees it.
+func (r *reader) grouped() (message, class string) {
+	m := r.message()
+	if len(r.ev.Stack) > 0 || strings.IndexByte(m, '\n') >= 0 {
+		var head string
+		head, _, class = split(m, r.stack())
+		m = oneLine(head)
+	}
+	if m == "" {
+		m = r.extra()
+	}
+	return redact.Clean(m), class
+}

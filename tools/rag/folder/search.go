@@ -1,0 +1,266 @@
+package folder
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"sort"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/rag"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
+)
+
+// Weights of ranking: BM25 over the fields of the document (BM25F), the same over its best passage, and a bonus for the share of the query that is covered. The
+// values were chosen on alert texts against runbooks and on Chinese questions against paragraphs; all of them stand on plateaus, a quarter more or less changes little.
+var (
+	wNamed    = 1.0
+	wLead     = 0.0
+	k1        = 1.2
+	wTitle    = 3.0
+	wHeading  = 0.5
+	bTitle    = 0.3
+	bHeading  = 0.3
+	bBody     = 0.7
+	wPassage  = 0.3 // share of the best passage in a document's score
+	wCoverage = 0.0 // how much full coverage adds, as a share of the score
+	wWhole    = 0.5 // an identifier as a whole, beside its parts
+)
+
+const (
+	maxRanked   = 200 // documents whose passages are looked at
+	perDocument = 3   // passages that one document may put into an answer
+	scanChunks  = 512 // passages of one document that are scored
+)
+
+// candidate is a document that holds a term of the query.
+type candidate struct {
+	doc      *docRow
+	score    float64
+	coverage float64
+	passages []passage
+}
+
+// passage is a scored chunk.
+type passage struct {
+	row      int64
+	score    float64
+	coverage float64
+}
+
+// search ranks documents, then their passages.
+func (g *generation) search(ctx context.Context, q rag.Query, take func(int) error) (rag.Answer, error) {
+	terms := queryTerms(q.Text)
+	if err := g.weigh(ctx, terms); err != nil {
+		return rag.Answer{}, err
+	}
+	found, err := g.rank(ctx, terms, q.Text)
+	if err != nil {
+		return rag.Answer{}, err
+	}
+	return g.collect(ctx, found, q, take)
+}
+
+// rank finds the documents that hold terms of the query, the best first.
+func (g *generation) rank(ctx context.Context, terms []term, text string) ([]candidate, error) {
+	expr := match(terms)
+	if expr == "" {
+		return nil, nil
+	}
+	rows, err := g.candidates.QueryContext(ctx, expr)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []candidate
+	last := int64(-1)
+	for rows.Next() {
+		var row int64
+		if err := rows.Scan(&row); err != nil {
+			return nil, err
+		}
+		id := row >> chunkBits
+		if id == last { // postings come in the order of rowids: chunks of one document are neighbours
+			continue
+		}
+		last = id
+		if d := g.byID[id]; d != nil {
+			found = append(found, candidate{doc: d})
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		c := &found[i]
+		c.score, c.coverage = g.scoreDocument(terms, c.doc)
+	}
+	order := func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		if a.score != b.score {
+			return a.score > b.score
+		}
+		return a.doc.path < b.doc.path
+	}
+	sort.Slice(found, order)
+	found = found[:min(len(found), maxRanked)]
+	for i := range found {
+		if err := g.scorePassages(ctx, terms, &found[i]); err != nil {
+			return nil, err
+		}
+	}
+	sort.Slice(found, order)
+	return found, nil
+}
+
+func saturate(tf float64) float64 { return tf / (k1 + tf) }
+
+// scoreDocument is BM25F over the whole document, and the share of the query that it covers.
+func (g *generation) scoreDocument(terms []term, d *docRow) (score, coverage float64) {
+	s := d.stats
+	var titled float64
+	nTitle := lengthNorm(bTitle, s.length(inTitle), g.stats.avg[inTitle])
+	nHeading := lengthNorm(bHeading, s.length(inHeading), g.stats.avg[inHeading])
+	nBody := lengthNorm(bBody, s.length(inBody), g.stats.avg[inBody])
+	var have, all float64
+	for i := range terms {
+		t := &terms[i]
+		all += t.mass
+		if t.df == 0 {
+			continue
+		}
+		c, ok := s.count(t.hash)
+		if !ok {
+			continue
+		}
+		have += t.mass
+		if c[inTitle] > 0 {
+			titled += g.titleIDF(t.hash)
+		}
+		tf := wTitle*float64(c[inTitle])/nTitle + wHeading*float64(c[inHeading])/nHeading + float64(c[inBody])/nBody
+		score += t.weight() * saturate(tf)
+	}
+	return score * (1 + wNamed*titled/max(d.titleMass, 1e-9)), share(have, all)
+}
+
+// weight is a term's idf in ranking.
+func (t *term) weight() float64 {
+	if t.kind == lex.Whole {
+		return t.idf * wWhole
+	}
+	return t.idf
+}
+
+func lengthNorm(b, length, avg float64) float64 { return 1 - b + b*length/avg }
+
+func share(have, all float64) float64 {
+	if all <= 0 {
+		return 0
+	}
+	return math.Round(have/all*1e6) / 1e6
+}
+
+// scorePassages scores the chunks of a document, keeps the best and lifts the document by the best of them.
+func (g *generation) scorePassages(ctx context.Context, terms []term, c *candidate) error {
+	rows, err := g.chunkStats.QueryContext(ctx, c.doc.id<<chunkBits, (c.doc.id+1)<<chunkBits, scanChunks)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		var blob []byte
+		if err := rows.Scan(&row, &blob); err != nil {
+			return err
+		}
+		p := passage{row: row}
+		p.score, p.coverage = g.scorePassage(terms, stats(blob), c.doc.stats)
+		if row&(1<<chunkBits-1) == 0 {
+			p.score *= 1 + wLead
+		}
+		c.passages = append(c.passages, p)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	sort.SliceStable(c.passages, func(i, j int) bool { return c.passages[i].score > c.passages[j].score })
+	c.passages = c.passages[:min(len(c.passages), perDocument)]
+	best := 0.0
+	if len(c.passages) > 0 {
+		best = c.passages[0].score
+	}
+	c.score = ((1-wPassage)*c.score + wPassage*best) * (1 + wCoverage*c.coverage)
+	return nil
+}
+
+// scorePassage scores a chunk under its document's title.
+func (g *generation) scorePassage(terms []term, s, doc stats) (score, coverage float64) {
+	nTitle := lengthNorm(bTitle, doc.length(inTitle), g.stats.avg[inTitle])
+	nBody := lengthNorm(bBody, s.length(inBody), g.stats.avgChunk)
+	var have, all float64
+	for i := range terms {
+		t := &terms[i]
+		all += t.mass
+		if t.df == 0 {
+			continue
+		}
+		c, here := s.count(t.hash)
+		d, _ := doc.count(t.hash)
+		if !here && d[inTitle] == 0 {
+			continue
+		}
+		have += t.mass
+		tf := wTitle*float64(d[inTitle])/nTitle + wHeading*float64(c[inHeading]) + float64(c[inBody])/nBody
+		score += t.weight() * saturate(tf)
+	}
+	return score, share(have, all)
+}
+
+// collect reads the texts of the best passages: the best of each document first, then further ones of documents that have more to say.
+func (g *generation) collect(ctx context.Context, found []candidate, q rag.Query, take func(int) error) (rag.Answer, error) {
+	var ans rag.Answer
+	type pick struct {
+		c     *candidate
+		p     passage
+		score float64
+	}
+	var picks []pick
+	for i := range found {
+		c := &found[i]
+		for n, p := range c.passages {
+			relevance := max(p.coverage, c.coverage)
+			if n > 0 {
+				relevance = p.coverage
+			}
+			if relevance < q.Floor || p.score <= 0 {
+				continue
+			}
+			p.coverage = relevance
+			// A further passage stands below its document's best by as much as it scores less, and a little more: another document tells something new.
+			score := c.score
+			if n > 0 {
+				score = c.score * p.score / max(c.passages[0].score, 1e-9) * 0.7
+			}
+			picks = append(picks, pick{c, p, score})
+		}
+	}
+	sort.SliceStable(picks, func(i, j int) bool { return picks[i].score > picks[j].score })
+	for _, k := range picks {
+		if len(ans.Hits) == q.Limit {
+			ans.More = true
+			break
+		}
+		h := rag.Hit{DocID: k.c.doc.docID, Title: k.c.doc.title, Source: k.c.doc.path, Ordinal: int(k.p.row & (1<<chunkBits - 1)), Relevance: k.p.coverage, Score: k.score}
+		var heading string
+		if err := g.chunk.QueryRowContext(ctx, k.p.row).Scan(&heading, &h.Text, &h.Digest); err != nil {
+			return rag.Answer{}, err
+		}
+		if err := json.Unmarshal([]byte(heading), &h.Heading); err != nil {
+			return rag.Answer{}, err
+		}
+		if err := take(len(h.Text) + len(h.Title) + len(h.Source) + len(heading)); err != nil {
+			return rag.Answer{}, err
+		}
+		ans.Hits = append(ans.Hits, h)
+	}
+	return ans, nil
+}

@@ -1,0 +1,234 @@
+package folder
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+)
+
+// formatVersion changes with the schema, the tokeniser, the splitter or anything else that makes an index of yesterday wrong. Another version is built anew;
+// identities are carried over.
+const formatVersion = "rag-1"
+
+// schema of an index file. The full-text table is contentless: it holds terms only, and the text lies beside it. A chunk's rowid is doc<<chunkBits | ordinal, so
+// that a posting names its document without a look-up.
+const schema = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE docs (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, fm_id TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, hash TEXT NOT NULL,
+  size INTEGER NOT NULL, mtime INTEGER NOT NULL, chunks INTEGER NOT NULL, stats BLOB NOT NULL);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, text TEXT NOT NULL, digest TEXT NOT NULL, stats BLOB NOT NULL);
+CREATE TABLE identity (path TEXT NOT NULL, doc_id TEXT NOT NULL, hash TEXT NOT NULL, title TEXT NOT NULL, gone INTEGER NOT NULL);
+CREATE TABLE vectors (digest TEXT PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE fts USING fts5(t, content='', tokenize='ascii', detail='none', columnsize=0);
+CREATE VIRTUAL TABLE vocab USING fts5vocab(fts, 'row');
+`
+
+const chunkBits = 16
+
+// generation is one state of an index: a complete SQLite file that nobody changes any more. Writers build the next one beside it and rename it over the path, so
+// that readers of any process see the old or the new one, never a mixture, and need no locks.
+type generation struct {
+	db      *sql.DB
+	stamp   stamp
+	meta    map[string]string
+	docs    []docRow // ordered by path
+	byID    map[int64]*docRow
+	stats   collectionStats
+	terms   termCache
+	titleDF map[uint32]int
+
+	candidates, chunk, chunkStats *sql.Stmt
+	df                            *sql.Stmt
+}
+
+// docRow is a document in memory: everything but its text. Ten thousand of them take about ten MiB.
+type docRow struct {
+	id        int64
+	path      string
+	docID     string
+	fmID      string
+	title     string
+	hash      string
+	size      int64
+	mtime     int64
+	chunks    int
+	stats     stats
+	titleMass float64
+}
+
+// stamp tells two files under one path apart.
+type stamp struct {
+	size  int64
+	mtime int64
+	inode uint64
+}
+
+func stampOf(path string) (stamp, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{fi.Size(), fi.ModTime().UnixNano(), inodeOf(fi)}, nil
+}
+
+func dsn(path, options string) string {
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: options}).String()
+}
+
+var errFormat = errors.New("index of another format")
+
+// openGeneration opens the file for reading. errFormat means that it must be built anew; fs.ErrNotExist that there is none.
+func openGeneration(ctx context.Context, path, fingerprint string) (*generation, error) {
+	st, err := stampOf(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=cache_size(-4096)"))
+	if err != nil {
+		return nil, err
+	}
+	// Readers share nothing but the page cache of the system; more connections than this would only multiply the cache of each.
+	db.SetMaxOpenConns(4)
+	db.SetMaxIdleConns(4)
+	g := &generation{db: db, stamp: st, meta: map[string]string{}, byID: map[int64]*docRow{}}
+	if err := g.load(ctx, fingerprint); err != nil {
+		db.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, errors.Join(errFormat, err)
+	}
+	return g, nil
+}
+
+func (g *generation) load(ctx context.Context, fingerprint string) error {
+	rows, err := g.db.QueryContext(ctx, `SELECT key, value FROM meta`)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var k, v string
+		if err := rows.Scan(&k, &v); err != nil {
+			rows.Close()
+			return err
+		}
+		g.meta[k] = v
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	if g.meta["format"] != formatVersion || g.meta["fingerprint"] != fingerprint {
+		return fmt.Errorf("format %q", g.meta["format"])
+	}
+	rows, err = g.db.QueryContext(ctx, `SELECT id, path, doc_id, fm_id, title, hash, size, mtime, chunks, stats FROM docs ORDER BY path`)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var d docRow
+		var blob []byte
+		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.fmID, &d.title, &d.hash, &d.size, &d.mtime, &d.chunks, &blob); err != nil {
+			rows.Close()
+			return err
+		}
+		d.stats = stats(blob)
+		g.docs = append(g.docs, d)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for i := range g.docs {
+		g.byID[g.docs[i].id] = &g.docs[i]
+		g.stats.add(&g.docs[i])
+	}
+	g.stats.finish()
+	g.weighTitles()
+	for _, p := range []struct {
+		to  **sql.Stmt
+		sql string
+	}{
+		{&g.candidates, `SELECT rowid FROM fts WHERE fts MATCH ?`},
+		{&g.df, `SELECT doc FROM vocab WHERE term = ?`},
+		{&g.chunk, `SELECT heading, text, digest FROM chunks WHERE id = ?`},
+		{&g.chunkStats, `SELECT id, stats FROM chunks WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`},
+	} {
+		if *p.to, err = g.db.PrepareContext(ctx, p.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *generation) close() {
+	if g != nil {
+		g.db.Close()
+	}
+}
+
+// readKnown reads what a file, even of another format, remembers of identities. Nothing readable is no error: identities are then made anew.
+func readKnown(ctx context.Context, path string) []known {
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	db, err := sql.Open("sqlite", dsn(path, "mode=ro&immutable=1"))
+	if err != nil {
+		return nil
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SELECT path, doc_id, hash, title, gone FROM identity ORDER BY path, doc_id`)
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	var out []known
+	for rows.Next() {
+		var k known
+		if rows.Scan(&k.path, &k.docID, &k.hash, &k.title, &k.gone) != nil {
+			return nil
+		}
+		out = append(out, k)
+	}
+	if rows.Err() != nil {
+		return nil
+	}
+	return out
+}
+
+// storeError is what a failing index file turns into. The cause stays in the process.
+func storeError(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fault.New(fault.BackendError, op, err)
+}
+
+// copyFile copies an index file for changing. The copy is private to this user from its first byte.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(dst, src); err != nil {
+		dst.Close()
+		return err
+	}
+	return dst.Close()
+}
