@@ -70,7 +70,7 @@ func (p *projector) hints() []string {
 	}
 	var out []string
 	from, width := p.req.From.UnixNano(), p.req.To.Sub(p.req.From).Nanoseconds()/buckets
-	if share := counts[top] * 100 / max(p.raw.Total, 1); width > 0 {
+	if share := counts[top] * 100 / max(p.raw.Total, 1); width > 0 && share >= 2*100/buckets {
 		out = append(out, fmt.Sprintf("Busiest: %s to %s (%d%% of events).", showTime(from+int64(top)*width), showTime(from+int64(top+1)*width), share))
 	}
 	var rare, fields []string

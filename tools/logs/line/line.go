@@ -120,6 +120,11 @@ func (p *Parser) roles() {
 	for i := range p.ev.Fields {
 		f := &p.ev.Fields[i]
 		kind, rank := role(f.Key)
+		if dot := bytes.IndexByte(f.Key, '.'); kind == roleNone && dot > 0 { // {"t":{"$date":…}}
+			if outer, _ := role(f.Key[:dot]); outer == roleTime {
+				f.Used = true
+			}
+		}
 		switch kind {
 		case roleNone:
 			continue

@@ -214,13 +214,19 @@ func readDayFirst(b []byte) (stamp, int) {
 		return stamp{}, 0
 	}
 	at += n
-	if at+3 <= len(b) && b[at] == ' ' && (b[at+2] == 'M') && (b[at+1] == 'A' || b[at+1] == 'P') {
-		if s.hour %= 12; b[at+1] == 'P' {
-			s.hour += 12
-		}
-		at += 3
-	}
+	at += s.half(b[at:])
 	return s, at + s.zone(b[at:])
+}
+
+// half reads AM or PM.
+func (s *stamp) half(b []byte) int {
+	if len(b) < 3 || b[0] != ' ' || b[2] != 'M' || b[1] != 'A' && b[1] != 'P' || len(b) > 3 && isWord(b[3]) {
+		return 0
+	}
+	if s.hour %= 12; b[1] == 'P' {
+		s.hour += 12
+	}
+	return 3
 }
 
 // readCompact reads 20060102 150405, 20060102T150405Z, 20060102-15:04:05 and 060102 150405; digits is the length of the year.
@@ -322,6 +328,7 @@ func readNamed(b []byte) (stamp, int) {
 		return stamp{}, 0
 	}
 	at += n
+	at += s.half(b[at:])
 	at += s.zone(b[at:])
 	if s.noYear && len(b) >= at+5 && b[at] == ' ' && num4(b[at+1:]) > 1900 && (len(b) == at+5 || !isWord(b[at+5])) {
 		s.year, s.noYear = num4(b[at+1:]), false

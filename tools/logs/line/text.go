@@ -72,8 +72,8 @@ func (p *Parser) text(b []byte) {
 	if len(ev.Message) == 0 || bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("--")) && len(ev.Message) < 2 {
 		ev.Message = bytes.TrimSpace(rest)
 	}
-	if level == None && len(rest) > 0 && rest[0] == '-' && n == 0 { // nothing was read in front of it
-		ev.Message = rest
+	if n == 0 && (level == None || isLetter(b[0]) && b[0] >= 'a') { // "panic: …" is the message itself
+		ev.Message = b
 	}
 	p.inferLevel()
 }
@@ -132,6 +132,24 @@ func findLevel(b []byte) (Level, []byte, []byte) {
 			if at-word == 1 && caps && tokens > 0 && tokens < 4 && (next == ' ' || next == '/') { // android, and single letters between columns
 				if l := ParseLevel(b[word:at], true); l != None && digitsOnly(b[:start]) {
 					return l, b[:start], b[at:]
+				}
+			}
+			if bracket && next == ' ' { // structlog pads: [info     ]
+				end := at
+				for end < limit && b[end] == ' ' {
+					end++
+				}
+				if l := ParseLevel(b[word:at], false); l != None && end < limit && b[end] == ']' {
+					return l, b[:start], b[end+1:]
+				}
+			}
+			if next == '.' && tokens == 0 { // laravel: production.ERROR:
+				end := at + 1
+				for end < limit && isLetter(b[end]) {
+					end++
+				}
+				if l := ParseLevel(b[at+1:end], false); l != None && end < len(b) && b[end] == ':' && b[at+1] <= 'Z' {
+					return l, b[:start], b[end+1:]
 				}
 			}
 			if bracket && next == ':' { // apache: [core:error]
