@@ -54,66 +54,83 @@ func buildUnitWords() map[string]bool {
 	return m
 }
 
-// agrees reads text with the second parser and tells whether its facts are those of the first. A text that it cannot read is no disagreement.
-func agrees(text string, f facts) (ok bool) {
+// reading is what the second parser made of a text.
+type reading struct {
+	facts
+	parsed  bool // it could read the text
+	query   bool // as a query, without a panic
+	hasDiff bool // with TIMESTAMPDIFF or TIMESTAMPADD, whose unit it takes for a column
+}
+
+// readSecond reads text with the second parser. Its panics count as a text that it read as something else.
+func readSecond(text string) (r reading) {
 	defer func() {
 		if recover() != nil {
-			ok = false
+			r = reading{parsed: true}
 		}
 	}()
 	st, err := old.ParseStrictDDL(text)
 	if err != nil {
-		return true
+		return reading{}
 	}
-	sel, isSelect := st.(old.SelectStatement)
-	if !isSelect {
-		return false
+	sel, ok := st.(old.SelectStatement)
+	r = reading{facts: newFacts(), parsed: true, query: ok}
+	if !ok {
+		return r
 	}
-	g := newFacts()
-	diff := false
-	if old.Walk(func(n old.SQLNode) (bool, error) {
+	err = old.Walk(func(n old.SQLNode) (bool, error) {
 		switch n := n.(type) {
 		case *old.AliasedTableExpr:
 			if t, ok := n.Expr.(old.TableName); ok {
-				g.table(t.Qualifier.String(), t.Name.String())
+				r.table(t.Qualifier.String(), t.Name.String())
 			}
 		case *old.JoinTableExpr:
 			for _, u := range n.Condition.Using {
-				g.column("", u.String())
+				r.column("", u.String())
 			}
 		case *old.ColName:
 			if n == nil {
 				return false, nil
 			}
-			g.column(n.Qualifier.Name.String(), n.Name.String())
+			r.column(n.Qualifier.Name.String(), n.Name.String())
 		case *old.FuncExpr:
 			name := n.Name.Lowered()
 			if !n.Qualifier.IsEmpty() {
 				name = n.Qualifier.String() + "." + name
 			}
-			g.function(name)
+			r.function(name)
 			if name == "timestampdiff" || name == "timestampadd" {
-				diff = true
+				r.hasDiff = true
 			}
 		case *old.GroupConcatExpr:
-			g.function("group_concat")
+			r.function("group_concat")
 		case *old.SubstrExpr:
-			g.function("substring")
+			r.function("substring")
 		}
 		return true, nil
-	}, sel) != nil {
+	}, sel)
+	r.query = err == nil
+	return r
+}
+
+// agrees tells whether the second reading names what the first names. A text that the second parser cannot read is no disagreement.
+func (r reading) agrees(f facts) bool {
+	if !r.parsed {
+		return true
+	}
+	if !r.query {
 		return false
 	}
 	delete(f.tables, ".dual")
-	delete(g.tables, ".dual")
-	if diff {
+	delete(r.tables, ".dual")
+	if r.hasDiff {
 		for u := range unitWords {
-			if g.columns[u] && !f.columns[u] {
-				delete(g.columns, u)
+			if !f.columns[u] {
+				delete(r.columns, u)
 			}
 		}
 	}
-	return same(f.tables, g.tables) && same(f.columns, g.columns) && same(f.functions, g.functions)
+	return same(f.tables, r.tables) && same(f.columns, r.columns) && same(f.functions, r.functions)
 }
 
 func same(a, b map[string]bool) bool {
