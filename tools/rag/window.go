@@ -182,14 +182,17 @@ func bestSpan(lines []textLine, words map[string]bool, room int) (from, to int) 
 	if bestFrom == bestTo {
 		return bestFrom, bestTo
 	}
-	return settle(lines, hits, bestFrom, bestTo, room)
+	return centre(lines, hits, bestFrom, bestTo, room)
 }
 
-// settle moves a span so that its matches do not stand at its very beginning: a third of the free room goes before them.
-func settle(lines []textLine, hits [][]string, from, to, room int) (int, int) {
+// centre moves a span so that its matches do not stand at its very beginning: a third of the free room goes before them.
+func centre(lines []textLine, hits [][]string, from, to, room int) (int, int) {
 	first, last := from, to-1
-	for first < to-1 && len(hits[first]) == 0 {
+	for first < to && len(hits[first]) == 0 {
 		first++
+	}
+	if first == to {
+		return from, to
 	}
 	for last > first && len(hits[last]) == 0 {
 		last--

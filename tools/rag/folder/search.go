@@ -10,24 +10,21 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
-// Weights of ranking: BM25 over the fields of the document (BM25F), the same over its best passage, and a bonus for the share of the query that is covered. The
+// Weights of ranking: BM25 over the fields of the document (BM25F), lifted by the share of the title that the query names, and the same over its best passage. The
 // values were chosen on alert texts against runbooks and on Chinese questions against paragraphs; all of them stand on plateaus, a quarter more or less changes little.
-var (
-	wNamed    = 1.0
-	wLead     = 0.0
-	k1        = 1.2
-	wTitle    = 3.0
-	wHeading  = 0.5
-	bTitle    = 0.3
-	bHeading  = 0.3
-	bBody     = 0.7
-	wPassage  = 0.3 // share of the best passage in a document's score
-	wCoverage = 0.0 // how much full coverage adds, as a share of the score
-	wWhole    = 0.5 // an identifier as a whole, beside its parts
-)
-
 const (
-	maxRanked   = 200 // documents whose passages are looked at
+	k1       = 1.2
+	wTitle   = 3.0
+	wHeading = 0.5
+	bTitle   = 0.3
+	bHeading = 0.3
+	bBody    = 0.7
+	wNamed   = 1.0 // what a wholly named title adds, as a share of the score: "KubeletDown" for a query that says kubelet and down
+	wLead    = 0.5 // what the first passage is worth more, as a share: it says what the document is about
+	wPassage = 0.3 // share of the best passage in a document's score
+	wWhole   = 0.5 // an identifier as a whole, beside its parts
+
+	maxRanked   = 60  // documents whose passages are looked at
 	perDocument = 3   // passages that one document may put into an answer
 	scanChunks  = 512 // passages of one document that are scored
 )
@@ -166,6 +163,7 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 		return err
 	}
 	defer rows.Close()
+	best := 0.0
 	for rows.Next() {
 		var row int64
 		var blob []byte
@@ -175,8 +173,9 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 		p := passage{row: row}
 		p.score, p.coverage = g.scorePassage(terms, stats(blob), c.doc.stats)
 		if row&(1<<chunkBits-1) == 0 {
-			p.score *= 1 + wLead
+			best = p.score * (1 + wLead)
 		}
+		best = max(best, p.score)
 		c.passages = append(c.passages, p)
 	}
 	if err := rows.Err(); err != nil {
@@ -184,11 +183,7 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 	}
 	sort.SliceStable(c.passages, func(i, j int) bool { return c.passages[i].score > c.passages[j].score })
 	c.passages = c.passages[:min(len(c.passages), perDocument)]
-	best := 0.0
-	if len(c.passages) > 0 {
-		best = c.passages[0].score
-	}
-	c.score = ((1-wPassage)*c.score + wPassage*best) * (1 + wCoverage*c.coverage)
+	c.score = (1-wPassage)*c.score + wPassage*best
 	return nil
 }
 

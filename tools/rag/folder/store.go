@@ -42,7 +42,7 @@ type generation struct {
 	byID    map[int64]*docRow
 	stats   collectionStats
 	terms   termCache
-	titleDF map[uint32]int
+	titleDF map[uint32]int // titles that hold a term
 
 	candidates, chunk, chunkStats *sql.Stmt
 	df                            *sql.Stmt

@@ -20,13 +20,13 @@ func TestTermsOfWordsIdentifiersAndScripts(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", ""},
 		{"the pods are restarting", "pod restart"},
-		{"KubePodCrashLooping", "kube pod crash loop kubepodcrashlooping"},
+		{"KubePodCrashLooping", "kubernet pod crash loop kubepodcrashlooping"},
 		{"HTTPServerDown", "http server down httpserverdown"},
 		{"VMs and APIs", "vm api"},
 		{"node_cpu_seconds_total", "node cpu second total nodecpusecondstotal"},
-		{"kube-proxy", "kube proxi kubeproxy"},
-		{"db.pool.size", "db pool size"},
-		{"k8s p99 5xx 502", "k8s p99 5xx 502"},
+		{"kube-proxy", "kubernet proxi kubeproxy"},
+		{"db.pool.size", "databas pool size"},
+		{"k8s p99 5xx 502", "kubernet p99 5xx 502"},
 		{"CapacityWarning85", "capac warn 85 capacitywarning85"},
 		{"payctl failover --region eu", "payctl failov region eu"},
 		{"数据库", "数据 据库"},
@@ -56,10 +56,12 @@ func TestWordsOfOneStemMeet(t *testing.T) {
 		{"query", "queries"},
 		{"latency", "latencies"},
 		{"scheduled", "scheduling", "schedule"},
+		{"configuration", "config", "configs"},
+		{"database", "db", "databases"},
 	} {
 		for _, w := range group[1:] {
-			if stem(w) != stem(group[0]) {
-				t.Errorf("stem(%q) = %q, stem(%q) = %q: want one stem", w, stem(w), group[0], stem(group[0]))
+			if normal(w) != normal(group[0]) {
+				t.Errorf("normal(%q) = %q, normal(%q) = %q: want one stem", w, normal(w), group[0], normal(group[0]))
 			}
 		}
 	}

@@ -53,9 +53,8 @@ var short = map[string]string{
 	"config": "configuration", "configs": "configuration", "conf": "configuration", "cfg": "configuration", "db": "database", "dbs": "database", "k8s": "kubernetes", "kube": "kubernetes",
 	"err": "error", "errs": "error", "mem": "memory", "cert": "certificate", "certs": "certificate", "msg": "message", "msgs": "message", "req": "request", "reqs": "request", "resp": "response",
 	"repo": "repository", "repos": "repository", "fs": "filesystem", "auth": "authentication", "env": "environment", "admin": "administrator", "info": "information", "perf": "performance",
-	"stats": "statistics", "temp": "temporary", "tmp": "temporary", "svc": "service", "deps": "dependency", "pvc": "persistentvolumeclaim", "pv": "persistentvolume", "ns": "namespace",
-	"vm": "virtualmachine", "lb": "loadbalancer", "gc": "garbagecollection", "conn": "connection", "conns": "connection", "prod": "production", "dev": "development",
-	"replicas": "replica", "init": "initialization", "param": "parameter", "params": "parameter", "utilisation": "utilization", "initialisation": "initialization",
+	"stats": "statistics", "tmp": "temporary", "svc": "service", "deps": "dependency", "conn": "connection", "conns": "connection", "prod": "production", "init": "initialization",
+	"param": "parameter", "params": "parameter", "utilisation": "utilization", "initialisation": "initialization",
 }
 
 // normal is the term of a folded word.
