@@ -130,6 +130,18 @@ func TestSecretsAreFoundByNameInTextAndInDocuments(t *testing.T) {
 	}
 }
 
+func TestTheOperatorsRulesHideNumbersToo(t *testing.T) {
+	t.Parallel()
+	tool := newTool(t)
+	req, raw := answer([]Form{Number, Text, Bool, JSON}, []string{"4711", "12.4711", "1", `{"n": 4711}`}, []string{"4712", "1.5", "0", "{}"})
+	raw.Columns[1].Type = "decimal"
+	req.Hide = []string{"4711"}
+	p, _ := project(t, tool, req, raw, 1<<16)
+	if got, want := string(p.Observation.Rows), `[["<secret>","12.<secret>",true,{"n":"<secret>"}],[4712,"1.5",false,{}]]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestMaskedCellsAreAllAlike(t *testing.T) {
 	t.Parallel()
 	req, raw := answer([]Form{Text, Number}, []string{"NULL", "NULL"}, []string{"x@example.com", "5"})

@@ -36,7 +36,7 @@ func newTable(req Request, raw Raw, r *redact.Redactor) *table {
 	rs := make([]renderer, len(raw.Columns))
 	for i, c := range raw.Columns {
 		t.columns[i] = ColumnShown{Name: redact.Clean(c.Name), Type: c.Type}
-		rs[i] = renderer{r: r, form: c.Form, keys: []string{c.Name}}
+		rs[i] = renderer{r: r, form: c.Form, inert: inert[c.Type], keys: []string{c.Name}}
 		if i < len(req.Outputs) {
 			o := req.Outputs[i]
 			t.columns[i].Masked, rs[i].masked = o.Masked, o.Masked
@@ -44,7 +44,7 @@ func newTable(req Request, raw Raw, r *redact.Redactor) *table {
 				rs[i].keys = append(rs[i].keys, col) // an alias does not make a secret column harmless
 			}
 		}
-		rs[i].probe()
+		rs[i].probe(len(req.Hide) > 0)
 	}
 	flat := make([]cell, len(raw.Rows)*len(raw.Columns))
 	for i, row := range raw.Rows {
@@ -73,14 +73,18 @@ type renderer struct {
 	form     Form
 	keys     []string // names under which a value counts as a secret or not
 	masked   bool
-	secret   bool // the name alone makes values secret
+	inert    bool // its text is digits and punctuation: numbers, dates and times
+	plain    bool // digits in it cannot be hidden: neither the name nor a rule of the operator says so
 	redacted bool // a secret was found
 }
 
-// probe finds out once whether the name alone hides a value, so that plain numbers of other columns need no look.
-func (r *renderer) probe() {
+// inert are the types whose text is never words.
+var inert = map[string]bool{"decimal": true, "date": true, "time": true, "datetime": true, "timestamp": true}
+
+// probe finds out once whether the name alone hides a value, so that the digits of most columns need no look.
+func (r *renderer) probe(rules bool) {
 	const sample = "7401923"
-	r.secret = r.redact(sample) != sample
+	r.plain = !rules && r.redact(sample) == sample
 	r.redacted = false
 }
 
@@ -107,7 +111,7 @@ func (r *renderer) render(c Cell) cell {
 	}
 	switch r.form {
 	case Bool:
-		if !r.secret && (c.Text == "0" || c.Text == "1") {
+		if (c.Text == "0" || c.Text == "1") && (r.plain || r.redact(c.Text) == c.Text) {
 			return cell{enc: strconv.AppendBool(nil, c.Text == "1")}
 		}
 		return r.number(c.Text)
@@ -122,12 +126,14 @@ func (r *renderer) render(c Cell) cell {
 }
 
 func (r *renderer) text(s string) cell {
-	s = r.redact(redact.Clean(s))
+	if !r.inert || !r.plain {
+		s = r.redact(redact.Clean(s))
+	}
 	return cell{enc: appendString(make([]byte, 0, len(s)+2), s), text: s}
 }
 
 func (r *renderer) number(s string) cell {
-	if r.secret || !isNumber(s) || unsafeInteger(s) {
+	if !isNumber(s) || unsafeInteger(s) || !r.plain && r.redact(s) != s {
 		return r.text(s)
 	}
 	return cell{enc: []byte(s)}

@@ -28,12 +28,12 @@ func busy(t testing.TB, m *maria, user string) string {
 // eventually waits for a state of the server, which no channel tells of.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := time.Now().Add(60 * time.Second); ; {
 		if ok() {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within 10 s", what)
+			t.Fatalf("%s: not within a minute", what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -208,10 +208,13 @@ func TestABusyPoolIsNotATimeout(t *testing.T) {
 	wg.Wait()
 }
 
+// concatCut joins 1.9 MiB into one value: more than the session lets GROUP_CONCAT return.
+const concatCut = "SELECT GROUP_CONCAT(a.n, ' padding to be long') AS list FROM numbers a JOIN numbers b ON b.n <= 30"
+
 func TestSilentLossIsFoundOut(t *testing.T) {
 	s := open(t, Options{DSN: server(t).dsn("ro")})
 	g := guard(t, 0)
-	raw, err := s.Run(t.Context(), permit(t, 64<<20), mustPlan(t, g, "SELECT GROUP_CONCAT(a.n, ' padding to be long') AS list FROM numbers a JOIN numbers b ON b.n <= 30"))
+	raw, err := s.Run(t.Context(), permit(t, 64<<20), mustPlan(t, g, concatCut))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,6 +375,58 @@ func TestManyAtOnceShareThePool(t *testing.T) {
 	for err := range errs {
 		if err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestBelowTLSTheSamePromisesHold(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro") + "?tls=skip-verify"})
+	c := session0(t, s)
+	if got, err := c.rows(t.Context(), "SHOW SESSION STATUS LIKE 'Ssl_cipher'"); err != nil || got[0][1] == "" {
+		t.Fatalf("no TLS: %v, %v", got, err)
+	}
+	g := guard(t, 0)
+	raw, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT id, name FROM customers"))
+	if err != nil || len(raw.Rows) != 2 || raw.Cut {
+		t.Errorf("%d rows, cut %v, %v", len(raw.Rows), raw.Cut, err)
+	}
+	raw, err = s.Run(t.Context(), permit(t, 64<<20), mustPlan(t, g, concatCut))
+	if err != nil || !raw.Cut {
+		t.Errorf("a cut GROUP_CONCAT is not marked: %v", err)
+	}
+	raw, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT 1 AS one"))
+	if err != nil || raw.Cut {
+		t.Errorf("the next answer inherits the mark: %v, %v", raw.Cut, err)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT body FROM big WHERE id = 1")); fault.CodeOf(err) != fault.RawTooLarge {
+		t.Errorf("a cell of 12 MiB: %v, want %s", err, fault.RawTooLarge)
+	}
+	if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT id FROM big")); err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+}
+
+func TestAnAnswerGivenUpHalfwayIsNotReadToItsEnd(t *testing.T) {
+	m := server(t)
+	m.must(t, "CREATE OR REPLACE USER halfway IDENTIFIED BY 'pw-halfway'; GRANT SELECT ON shop.* TO halfway")
+	s := open(t, Options{DSN: m.dsn("halfway"), Timeout: time.Minute})
+	plan := mustPlan(t, guard(t, 100000), "SELECT REPEAT('x', 9000) AS x FROM numbers a JOIN numbers b ON a.n <> b.n")
+	began := time.Now()
+	_, err := s.Run(t.Context(), permit(t, 1<<20), plan)
+	if fault.CodeOf(err) != fault.RawTooLarge || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s: %v, want %s", time.Since(began), err, fault.RawTooLarge)
+	}
+	eventually(t, "the statement is gone", func() bool { return busy(t, m, "halfway") == "0" })
+}
+
+func TestCheckWarnsOfRowsInClear(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]bool{
+		"ro:x@tcp(192.0.2.1:1)/shop": true, "ro:x@tcp(db.example.com)/shop": true, "ro:x@tcp(192.0.2.1:1)/shop?tls=true": false, "ro:x@tcp(127.0.0.1:1)/shop": false,
+		"ro:x@tcp(localhost:1)/shop": false, "ro:x@tcp([::1]:1)/shop": false, "ro:x@unix(/nonexistent/s)/shop": false,
+	} {
+		if got := open(t, Options{DSN: dsn}).plain; got != want {
+			t.Errorf("%s: %v, want %v", dsn, got, want)
 		}
 	}
 }

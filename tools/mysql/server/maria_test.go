@@ -1,8 +1,15 @@
 package server
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -77,7 +84,30 @@ func install(dir string) (*maria, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mariadb-install-db: %w: %s", err, tail(out))
 	}
-	return &maria{dir: dir, sock: filepath.Join(dir, "s")}, nil
+	return &maria{dir: dir, sock: filepath.Join(dir, "s")}, certificate(dir)
+}
+
+// certificate writes the key pair under which the server offers TLS.
+func certificate(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "db.example.com"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	for name, b := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func asUser() []string {
@@ -96,7 +126,8 @@ func tail(b []byte) string {
 
 func (m *maria) start() error {
 	m.cmd = exec.Command("mariadbd", append([]string{"--no-defaults", "--datadir=" + filepath.Join(m.dir, "data"), "--socket=" + m.sock, "--skip-networking",
-		"--pid-file=" + filepath.Join(m.dir, "pid"), "--innodb-buffer-pool-size=32M", "--skip-log-bin", "--max-allowed-packet=32M", "--performance-schema=OFF"}, asUser()...)...)
+		"--pid-file=" + filepath.Join(m.dir, "pid"), "--innodb-buffer-pool-size=32M", "--skip-log-bin", "--max-allowed-packet=32M", "--performance-schema=OFF",
+		"--ssl-cert=" + filepath.Join(m.dir, "cert.pem"), "--ssl-key=" + filepath.Join(m.dir, "key.pem")}, asUser()...)...)
 	var log strings.Builder
 	m.cmd.Stderr = &log
 	if err := m.cmd.Start(); err != nil {

@@ -62,6 +62,7 @@ type Server struct {
 	slots chan struct{}
 	kills sync.WaitGroup
 	log   *slog.Logger
+	plain bool // rows cross a network unencrypted
 }
 
 var _ mysql.Executor = (*Server)(nil)
@@ -104,13 +105,23 @@ func New(o Options) (*Server, error) {
 		return nil, errDSN
 	}
 	o.DSN = "" // it holds the password; the connector has its own copy
+	plain := cfg.TLS == nil && strings.HasPrefix(cfg.Net, "tcp") && !loopback(cfg.Addr)
 	c := &connector{inner: inner, timeout: o.Timeout, writable: o.AllowWritableAccount}
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(o.MaxConnections)
 	db.SetMaxIdleConns(o.MaxConnections)
 	db.SetConnMaxIdleTime(idleTime)
 	db.SetConnMaxLifetime(lifeTime)
-	return &Server{o: o, db: db, conn: c, slots: make(chan struct{}, o.MaxConnections), log: o.Logger}, nil
+	return &Server{o: o, db: db, conn: c, slots: make(chan struct{}, o.MaxConnections), log: o.Logger, plain: plain}, nil
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // pin overrides what a DSN may not decide.
@@ -149,6 +160,9 @@ func pin(cfg *driversql.Config) error {
 
 // Check connects and verifies the session and the account. Its error says what to do next and holds no secret.
 func (s *Server) Check(ctx context.Context) error {
+	if s.plain {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "datasource is reached over a network without TLS: add tls=true to its dsn")
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+s.o.Timeout)
 	defer cancel()
 	c, err := s.conn.Connect(ctx)
