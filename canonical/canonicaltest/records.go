@@ -132,7 +132,7 @@ func ownCopy(s *suite) {
 
 func deadline(s *suite) {
 	a := s.args("r", "tc_"+strings.Repeat("a", 16))
-	a.Minted, a.TTL = true, s.units(8)
+	a.Minted, a.TTL = true, s.units(20)
 	g := s.open(a)
 	read := func() {
 		s.Helper()
@@ -161,7 +161,7 @@ func deadline(s *suite) {
 	read()
 	s.wait(2)
 	read()
-	s.wait(3)
+	s.wait(15)
 	s.gone("r", a.Call)
 	if _, found, err := s.d.FindCall(s.ctx(), owner, a.Call); found || err != nil {
 		s.Errorf("FindCall after the deadline = %v, %v", found, err)

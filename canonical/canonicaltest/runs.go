@@ -456,9 +456,11 @@ func listRuns(s *suite) {
 	}
 	for i := range 5 {
 		a := s.args(fmt.Sprintf("r%d", i), "c")
-		a.Implicit.TTL = s.units(float64(20 - 2*i))
+		if i == 4 {
+			a.Implicit.TTL = s.units(4)
+		}
 		s.open(a)
-		s.wait(0.5)
+		s.wait(0.1)
 	}
 	names := func(max int) (out []string) {
 		l, err := s.d.Runs(s.ctx(), owner, max)
@@ -482,7 +484,7 @@ func listRuns(s *suite) {
 	if err := s.d.CloseRun(s.ctx(), s.runKey("r3")); err != nil {
 		s.Fatal(err)
 	}
-	s.wait(12)
+	s.wait(5)
 	if diff := cmp.Diff([]string{"r3", "r2", "r1", "r0"}, names(10)); diff != "" {
 		s.Errorf("after the first deadline: %s", diff)
 	}

@@ -29,11 +29,11 @@ var (
 	errVersion = errors.New("the file was written by another version of the gateway: end that one and remove the file (records live for hours only), or name another one in canonical.store")
 )
 
-// pragmas hold for every connection. The order matters: auto_vacuum before the first table, the journal mode after it.
-//   - secure_delete overwrites what is deleted, incremental auto_vacuum gives the pages back
+// pragmas hold for every connection. None of them writes: a new connection must not wait for another process.
 //   - synchronous NORMAL: a killed process loses nothing; a lost power supply may lose the last records, and verify then says no
-//   - the journal is cut to 4 MiB after a checkpoint, 1000 pages without one
-var pragmas = []string{"busy_timeout(5000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(ON)", "journal_size_limit(4194304)", "temp_store(MEMORY)", "trusted_schema(OFF)"}
+//   - secure_delete overwrites what is deleted
+//   - the journal is cut to 4 MiB after a checkpoint, which SQLite makes every 1000 pages
+var pragmas = []string{"busy_timeout(5000)", "synchronous(NORMAL)", "secure_delete(ON)", "journal_size_limit(4194304)", "temp_store(MEMORY)", "trusted_schema(OFF)"}
 
 // open gives the database, opened and made when this is the first step. A failure is tried again by the next one.
 func (s *Store) open(ctx context.Context) (*sql.DB, error) {
@@ -113,13 +113,30 @@ func (s *Store) file() error {
 
 // prepare makes the tables, or checks that they are ours.
 func prepare(ctx context.Context, db *sql.DB) error {
+	var id, version, tables, pages int
+	const look = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master), (SELECT page_count FROM pragma_page_count)"
+	see := func(row *sql.Row) error { return row.Scan(&id, &version, &tables, &pages) }
+	if err := see(db.QueryRowContext(ctx, look)); err != nil {
+		return err
+	}
+	if pages == 0 {
+		// Both stay in the file; pages can only be given back if that is said before the first one is written. The database has one connection.
+		for _, p := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
+			if _, err := db.ExecContext(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	if id == applicationID && version == schemaVersion {
+		return nil
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	var id, version, tables int
-	if err := tx.QueryRowContext(ctx, "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)").Scan(&id, &version, &tables); err != nil {
+	// Another process may have made the tables meanwhile.
+	if err := see(tx.QueryRowContext(ctx, look)); err != nil {
 		return err
 	}
 	switch {

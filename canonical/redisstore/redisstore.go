@@ -25,10 +25,10 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
 
-// Bounds of one attempt; the caller's deadline holds as well. A healthy server answers a script in well under a millisecond; a raw of some MiB over a slow link
-// needs the longer write.
+// Bounds of one attempt; the caller's deadline holds as well. A healthy server answers a script in well under a millisecond, but a burst of first calls on a
+// loaded machine waits for its connections; a raw of some MiB over a slow link needs the longer write.
 const (
-	dialTimeout  = 500 * time.Millisecond
+	dialTimeout  = time.Second
 	readTimeout  = time.Second
 	writeTimeout = 2 * time.Second
 	// stepTimeout bounds a step whose caller brought no deadline.
