@@ -3,7 +3,7 @@ package redact
 import "bytes"
 
 // markup handles elements: <password>x</password>, <entry key="db.password">x</entry>, <key>password</key><string>x</string>.
-func (w *scanner) markup(k *key) int {
+func (w *scanner) markup(k *key) bool {
 	b, p := w.b, k.to
 	l := k.from
 	for n := 0; n < 24 && l > 0 && (isIdent(b[l-1]) || b[l-1] == ':'); n++ { // a namespace prefix
@@ -15,14 +15,14 @@ func (w *scanner) markup(k *key) int {
 			p++
 		}
 		if at(b, p) != '>' || b[p-1] == '/' {
-			return 0
+			return false
 		}
 		p++
 	case has(b, p, "</"): // plist
 		for p += 2; p < len(b) && isWord(b[p]); p++ {
 		}
 		if p = skipSpace(b, p+1); at(b, p) != '<' || at(b, p+1) == '/' {
-			return 0
+			return false
 		}
 		for n := 0; n < 64 && p < len(b) && b[p] != '>'; n++ {
 			p++
@@ -31,11 +31,14 @@ func (w *scanner) markup(k *key) int {
 	default:
 		q := closers(b, p)
 		if at(b, q) != '>' || q == p {
-			return 0
+			return false
 		}
 		p = q + 1
 	}
-	return w.elementValue(k, p)
+	if p >= w.secretEnd {
+		w.elementValue(k, p)
+	}
+	return true
 }
 
 // elementValue masks the text of an element up to its end tag.
@@ -68,7 +71,7 @@ func (w *scanner) elementValue(k *key, p int) int {
 		}
 	}
 	if k.kind != kindSecret {
-		w.entityValue(k, skipSpace(b, p))
+		w.entityValue(k, skipSpace(b, p), equals)
 		return 0
 	}
 	if w.harmless(k, b[p:end], true) {
@@ -123,6 +126,13 @@ func (w *scanner) flag(k *key) int {
 	p = skipBlank(b, p)
 	if p >= len(b) || at(b, p) == '-' && !isAlnum(at(b, p+1)) || at(b, p) == '-' && at(b, p-1) == ' ' && isLetter(at(b, p+1)) || b[p] == '\n' {
 		return 0
+	}
+	if k.auth || k.cookie {
+		k.from = k.to // the flag is not part of a quoted header
+		if k.auth {
+			return w.authorization(p, w.limit(k, p))
+		}
+		return w.cookies(p, w.limit(k, p), k.set)
 	}
 	return w.secretValue(k, p, equals)
 }
@@ -188,6 +198,7 @@ func (w *scanner) prose(k *key) int {
 			return 0
 		}
 		switch string(lw) {
+		case "has", "have", "had", "been":
 		case "is", "was", "are", "were", "equals", "becomes", "reads", "be", "being", "as":
 			if after = w.skipWords(after, "now", "still", "currently", "set", "to", "changed", "just", "the", "simply"); after < len(b) {
 				return w.said(k, after, string(lw) == "as")
@@ -273,7 +284,15 @@ func (w *scanner) said(k *key, p int, doubt bool) int {
 	if w.harmless(k, v, false) || plain(v) || w.r.o.KeepPlaceholders && !mixed(v) || doubt && !k.password && !mixed(v) {
 		return 0
 	}
-	w.secret(p, end)
+	w.secret(p, sentence(b, p, end))
+	return end
+}
+
+// sentence takes the full stop or the comma that ends a sentence off a value.
+func sentence(b []byte, p, end int) int {
+	if c := b[end-1]; end-p > 1 && (c == '.' || c == ',') {
+		return end - 1
+	}
 	return end
 }
 
@@ -306,7 +325,7 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 	default:
 		return 0
 	}
-	w.secret(p, end)
+	w.secret(p, sentence(b, p, end))
 	return end
 }
 

@@ -59,6 +59,12 @@ func (w *scanner) command(n, from, to int) {
 			}
 			continue
 		}
+		if c.pair == ':' && b[i+1] == 'b' && isBlank(at(b, i+2)) { // curl -b "a=b"
+			if v := skipBlank(b, i+2); v < end && bytes.IndexByte(b[v:unquoted(b[:end], v, false)], '=') > 0 {
+				w.cookies(v, w.limit(&key{from: v, to: v}, v), false)
+			}
+			continue
+		}
 		if bytes.IndexByte([]byte(c.flags), b[i+1]) < 0 {
 			continue
 		}

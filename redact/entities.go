@@ -3,7 +3,7 @@ package redact
 import "bytes"
 
 // entityValue masks the value at v under a key that names a machine, a process or a person.
-func (w *scanner) entityValue(k *key, v int) int {
+func (w *scanner) entityValue(k *key, v int, d delimiter) int {
 	b := w.b
 	if v >= len(b) {
 		return 0
@@ -21,7 +21,7 @@ func (w *scanner) entityValue(k *key, v int) int {
 	}
 	switch k.kind {
 	case kindHost:
-		w.hostValue(k, v, lim)
+		w.hostValue(k, v, lim, d)
 	case kindPod:
 		w.podValue(v, lim, true)
 	case kindPID:
@@ -65,7 +65,7 @@ func (w *scanner) entityValue(k *key, v int) int {
 }
 
 // hostValue masks one host or a list of them.
-func (w *scanner) hostValue(k *key, v, lim int) {
+func (w *scanner) hostValue(k *key, v, lim int, d delimiter) {
 	b := w.b
 	for n := 0; n < 32 && v < lim; n++ {
 		e := v
@@ -80,7 +80,7 @@ func (w *scanner) hostValue(k *key, v, lim int) {
 			e--
 		}
 		host := b[v:e]
-		if e > v && hostName(host) && !noValue[string(bytes.ToLower(host))] && !(k.hostish && !hostLike(host) && !portAfter(b, next)) && at(b, next) != '(' && (at(b, next) != '/' || k.hostish || bytes.IndexByte(host, '.') > 0 || true) && !fourNumbers(host) {
+		if e > v && hostName(host) && !(d == colon && plain(host)) && !noValue[string(bytes.ToLower(host))] && !(k.hostish && !hostLike(host) && !portAfter(b, next)) && at(b, next) != '(' && (at(b, next) != '/' || k.hostish || bytes.IndexByte(host, '.') > 0 || true) && !fourNumbers(host) {
 			w.add(kindHost, v, e)
 			w.hostEnd = max(w.hostEnd, e)
 		}
@@ -232,7 +232,7 @@ func (w *scanner) entityProse(k *key) int {
 		for e > p && (b[e-1] == '.' || b[e-1] == '-') {
 			e--
 		}
-		if v := b[p:e]; e > p && !k.hostish && hostName(v) && !javaName(v) && (hostLike(v) || q.c != 0 && e == lim || portAfter(b, e)) {
+		if v := b[p:e]; e > p && !k.hostish && hostName(v) && !plain(v) && !javaName(v) && (hostLike(v) || q.c != 0 && e == lim || portAfter(b, e)) {
 			w.add(kindHost, p, e)
 			w.hostEnd = max(w.hostEnd, e)
 		}
@@ -251,7 +251,7 @@ func (w *scanner) entityProse(k *key) int {
 	case kindID:
 		w.idValue(p, lim)
 	case kindMAC:
-		w.entityValue(k, p)
+		w.entityValue(k, p, equals)
 	}
 	return 0
 }

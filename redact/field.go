@@ -10,7 +10,7 @@ func (w *scanner) findField(name string, s []byte) bool {
 		w.begin(s)
 		switch {
 		case k.kind != kindSecret:
-			w.entityValue(&k, skipSpace(s, 0))
+			w.entityValue(&k, skipSpace(s, 0), equals)
 		case k.auth:
 			w.authorization(skipSpace(s, 0), trimRight(s, 0, len(s)))
 		case k.cookie:

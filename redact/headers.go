@@ -204,8 +204,14 @@ func (w *scanner) bearer(to int) int {
 		p = from
 	}
 	e := p
-	for e < len(b) && (isB64(b[e]) || b[e] == '.' || b[e] == '~' || b[e] == '=' || b[e] == ':' || b[e] == '|') {
+	for e < len(b) && (isB64(b[e]) || b[e] == '.' || b[e] == '~' || b[e] == ':' || b[e] == '|') {
 		e++
+	}
+	for e < len(b) && b[e] == '=' {
+		e++
+	}
+	if e > p && b[e-1] == '=' && isAlnum(at(b, e)) { // key=value
+		return to
 	}
 	v := b[p:e]
 	if len(v) >= 6 && mixed(v) && !plain(v) && !numericOrWord(v) || len(v) >= 20 {

@@ -37,7 +37,7 @@ func hostName(v []byte) bool {
 		}
 		letter = letter || isLetter(c)
 	}
-	return letter && !plain(v)
+	return letter
 }
 
 // hostLike is hostName with a digit, a dot or a hyphen in it, as a weak key asks.
@@ -60,7 +60,7 @@ func javaName(v []byte) bool {
 		}
 	}
 	i := bytes.LastIndexByte(v, '.') + 1
-	return i < len(v) && class[v[i]]&cUpper != 0 && i > 0 && class[at(v, i+1)]&cLower != 0 || terms[string(v[i:])] == mBenign && i > 0
+	return i < len(v) && class[v[i]]&cUpper != 0 && i > 0 && class[at(v, i+1)]&cLower != 0 || fileTypes[string(v[i:])] && i > 0
 }
 
 // hostSuffix looks at ".internal", ".com" and the like: the name they end is a host.

@@ -126,7 +126,7 @@ func classify(b []byte, from, to int) key {
 	for i := range s.n {
 		t := s.at(i)
 		m := terms[string(t)]
-		if m == mNone || m == mKeyOf {
+		if m == mNone {
 			if ok, plural := strongIn(t); ok {
 				m = mSecret
 				k.plural = k.plural || plural
@@ -160,13 +160,16 @@ func classify(b []byte, from, to int) key {
 		case mWeak:
 			anyWeak = true
 		case mKey:
-			if i > 0 && (ms[i-1] == mKeyOf || ms[i-1] == mSecret || ms[i-1] == mWeak) {
+			if i > 0 && (keyOf[string(s.at(i-1))] || ms[i-1] == mSecret) {
 				keyed = true
 			}
 		}
 		ms[i] = m
 	}
 	last := s.n - 1
+	if n := string(s.at(last)); k.token && (n == "num" || n == "number" || n == "no") {
+		k.plural = true
+	}
 	for last > 0 && (ms[last] == mNeutral || ms[last] == mHeadName && ms[last-1] != mNeutral && !(anyStrong || anyWeak || keyed)) {
 		last--
 	}

@@ -10,8 +10,7 @@ const (
 	mSecret                 // always a secret
 	mWeak                   // a secret when the value looks like one: auth=, session=
 	mDigits                 // a secret when the value is a code: pin=, otp=
-	mKey                    // a secret beside mKeyOf: api_key, access-key
-	mKeyOf                  // makes a secret of key
+	mKey                    // a secret beside a word of keyOf: api_key, access-key
 	mPass                   // password as a short word: pass=, db_pass
 	mAuthorization
 	mCookie
@@ -32,24 +31,23 @@ var terms = func() map[string]meaning {
 	m := map[string]meaning{}
 	for k, list := range map[meaning][]string{
 		mNeutral: {"old", "new", "value", "val", "str", "string", "text", "raw", "plain", "plaintext", "current", "previous", "prev", "confirm", "confirmation", "again",
-			"repeat", "encrypted", "enc", "encoded", "base64", "b", "b64", "hex", "input", "data", "param", "field", "header", "env", "var", "x", "id", "hash", "digest", "list", "array", "map"},
+			"repeat", "encrypted", "enc", "encoded", "base64", "b", "b64", "hex", "input", "data", "param", "field", "header", "env", "var", "x", "id", "hash", "digest", "list", "array", "map", "no", "num", "number", "in", "on", "at", "after", "until", "left"},
 		mBenign: {"policy", "policies", "length", "len", "size", "count", "counts", "counter", "total", "limit", "limits", "max", "min", "type", "types", "kind", "names",
 			"file", "filename", "files", "path", "paths", "dir", "directory", "folder", "url", "uri", "endpoint", "expiry", "expires", "expired", "expiration", "expire", "exp", "ttl", "age", "lifetime", "duration",
 			"timeout", "interval", "enabled", "disabled", "enable", "disable", "required", "require", "allowed", "valid", "invalid", "validity", "validation", "status", "state", "strength", "score", "rule", "rules",
 			"regex", "pattern", "format", "encoding", "algorithm", "alg", "algo", "method", "methods", "mode", "scheme", "version", "usage", "used", "remaining", "rate", "budget", "cost", "index", "idx", "position",
-			"pos", "offset", "line", "column", "attempts", "attempt", "retries", "failures", "failed", "errors", "error", "err", "exception", "reset", "change", "changed", "updated", "created", "at", "time", "timestamp",
+			"pos", "offset", "line", "column", "attempts", "attempt", "retries", "failures", "failed", "errors", "error", "err", "exception", "reset", "change", "changed", "updated", "created", "time", "timestamp",
 			"date", "issuer", "audience", "scope", "scopes", "service", "filter", "manager", "provider", "handler", "controller", "impl", "factory", "util", "utils", "helper", "encoder", "decoder", "validator", "parser",
-			"lexer", "config", "configuration", "configmap", "repository", "store", "client", "test", "tests", "spec", "api", "bucket", "queue", "cache", "pool", "job", "task", "event", "ref", "refs",
+			"lexer", "config", "configuration", "configmap", "repository", "store", "client", "test", "tests", "spec", "bucket", "queue", "cache", "pool", "job", "task", "event", "ref", "refs",
 			"reference", "namespace", "set", "exists", "present", "missing", "found", "mismatch", "verified", "prompt", "label", "placeholder", "class", "java", "go", "py", "js", "ts", "tsx", "rb",
 			"php", "cs", "rs", "kt", "cpp", "json", "yaml", "yml", "xml", "conf", "cfg", "log", "logs", "txt", "sql", "crt", "cert", "md", "html", "jar", "properties", "resolver", "generator", "reader", "writer",
 			"plugin", "module", "response", "domain", "secure", "httponly", "samesite", "flag", "flags", "authentication", "user", "username", "per", "second", "seconds", "ms", "bytes", "quota", "window", "stdin",
-			"context", "completion", "rotation", "rotated", "interceptor", "mapper", "builder", "strategy", "middleware", "guard", "listener", "adapter", "loader", "binding", "mount", "volume", "num", "number", "ops", "loop", "hits"},
+			"context", "completion", "rotation", "rotated", "interceptor", "mapper", "builder", "strategy", "middleware", "guard", "listener", "adapter", "loader", "binding", "mount", "volume", "ops", "loop", "hits"},
 		mSecret: {"pwd", "psw", "pswd", "pw", "passcode", "passkey", "pass" + "phrase", "cred", "creds", "jwt", "mnemonic", "kennwort", "senha", "contrasena", "motdepasse", "wachtwoord",
 			"csrf", "xsrf", "jsessionid", "phpsessid", "sessid", "sessionid", "webhookurl", "keystorepass", "storepass", "keypass", "sas", "hmac", "userpwd", "dbpwd", "dbpasswd"},
 		mWeak:          {"auth", "session", "sess", "sid", "sig", "signature", "seed", "bearer", "nonce", "ticket"},
 		mDigits:        {"pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "vcode", "smscode", "verifycode", "authcode", "passwordcode"},
 		mKey:           {"key", "keys"},
-		mKeyOf:         {"api", "access", "private", "priv", "secret", "encryption", "encrypt", "signing", "sign", "shared", "account", "master", "auth", "service", "license", "licence", "client", "app", "storage", "subscription", "ssh", "rsa", "aes", "consumer", "webhook", "deploy", "ingest", "write", "admin", "crypto", "cipher", "sso", "recovery", "root", "google", "stripe", "openai", "aws", "azure", "datadog", "sendgrid"},
 		mPass:          {"pass"},
 		mAuthorization: {"authorization"},
 		mCookie:        {"cookie", "cookies"},
@@ -67,6 +65,25 @@ var terms = func() map[string]meaning {
 		for _, t := range list {
 			m[t] = k
 		}
+	}
+	return m
+}()
+
+// keyOf are the words that make a secret of a key: api_key, "access key".
+var keyOf = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range []string{"api", "access", "private", "priv", "secret", "encryption", "encrypt", "signing", "sign", "shared", "account", "master", "auth", "service", "license", "licence", "client", "app", "storage", "subscription", "ssh", "rsa", "aes", "hmac", "token", "password", "jwt", "csrf", "consumer", "webhook", "deploy", "ingest", "write", "admin", "crypto", "cipher", "sso", "recovery", "root", "google", "stripe", "openai", "aws", "azure", "datadog", "sendgrid"} {
+		m[w] = true
+	}
+	return m
+}()
+
+// fileTypes end the name of a file: Token.java:12 names no token.
+var fileTypes = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range []string{"java", "go", "py", "js", "ts", "tsx", "jsx", "rb", "php", "cs", "rs", "kt", "scala", "cpp", "json", "yaml", "yml", "xml", "conf", "cfg", "ini", "toml", "log", "txt", "sql", "crt", "cert", "md", "html", "css", "jar", "war", "properties", "class", "so", "dll", "sh", "env",
+		"png", "jpg", "jpeg", "gif", "svg", "webp", "map", "mjs", "tgz", "gz", "zip", "service", "timer", "socket", "sock", "lock", "tmp", "bak", "csv"} {
+		m[w] = true
 	}
 	return m
 }()
@@ -89,7 +106,7 @@ var plainWords = func() map[string]bool {
 		"config", "configuration", "service", "server", "client", "user", "users", "username", "email", "account", "header", "headers", "cookie", "param", "parameter", "parameters", "argument", "endpoint", "request", "response", "grant", "refresh", "access",
 		"verification", "validation", "generation", "expiration", "expiry", "exchange", "issuer", "audience", "scope", "cache", "provider", "handler", "protected", "encrypted", "hashed", "masked", "hidden", "redacted", "string", "str", "int", "bool", "object", "json",
 		"int64", "number", "text", "optional", "bearer", "basic", "digest", "mounted", "loaded", "read", "sent", "checked", "verified", "stored", "saved", "enabled", "disabled", "locked", "prompt", "rules", "rule", "requirements", "strength", "hash", "salt",
-		"so", "every", "each", "one", "here", "there", "how", "why", "what", "very", "plain", "insecure", "secure", "default", "defined", "specified", "supplied", "entered", "input", "required.", "version", "database", "db", "vault", "env", "environment", "source",
+		"so", "every", "each", "one", "here", "there", "how", "why", "what", "very", "plain", "insecure", "secure", "default", "defined", "specified", "supplied", "entered", "input", "required.", "version", "database", "vault", "env", "environment", "source",
 		"reuse", "reused", "recovery", "manually", "successfully", "success", "successful", "unauthorized", "forbidden", "expected", "unexpected", "malformed", "bad", "good", "ready", "pending", "due", "soon", "old-style", "yaml", "memory", "disk", "stdin",
 		"stdout", "flag", "flags", "hint", "form", "page", "dialog", "screen", "and/or", "was:", "ring", "ring:", "ends", "starts", "contains", "contain", "holds", "lacks", "exceeds", "below", "above", "bytes", "characters", "chars", "digits", "letters"} {
 		m[w] = true

@@ -84,7 +84,7 @@ func (w *scanner) manifest() {
 				return
 			}
 			i += j + 3
-			if !has(b, i-4, "data") && !has(b, i-4, "Data") {
+			if (!has(b, i-4, "data") || !isQuote(at(b, i-5))) && !has(b, i-10, "stringData") {
 				continue
 			}
 			p := skipSpace(b, closers(b, i))

@@ -8,7 +8,7 @@ import (
 // dots looks at digit "." digit at b[i:i+3]: an IPv4 address or a phone number.
 func (w *scanner) dots(i int) {
 	b := w.b
-	if i < w.numEnd {
+	if i < w.dotEnd {
 		return
 	}
 	l := i
@@ -28,7 +28,7 @@ func (w *scanner) dots(i int) {
 		}
 		r++
 	}
-	w.numEnd = r
+	w.dotEnd = r
 	w.steps += r - l
 	if n != 3 || !ok || isDigit(at(b, r)) {
 		if n == 2 {
@@ -66,7 +66,7 @@ func (w *scanner) socket(i int) {
 	for l > 0 && i-l < 128 && isHost(b[l-1]) {
 		l--
 	}
-	if v := b[l : i-1]; hostName(v) && (l == 0 || b[l-1] != '/' && b[l-1] != '\\' && b[l-1] != '$') {
+	if v := b[l : i-1]; hostName(v) && isAlnum(v[len(v)-1]) && (l == 0 || b[l-1] != '/' && b[l-1] != '\\' && b[l-1] != '$') {
 		w.add(kindHost, l, i-1)
 	}
 }
@@ -183,7 +183,7 @@ func (w *scanner) colons(i int) {
 		return
 	}
 	w.add(kindIP, l, r)
-	w.numEnd = max(w.numEnd, r)
+	w.dotEnd = max(w.dotEnd, r)
 }
 
 // macDash handles aa-bb-cc-dd-ee-ff around the "-" at b[i].
@@ -225,12 +225,23 @@ func (w *scanner) bracket(i int) {
 	if at(b, e) != ']' || i == 0 {
 		return
 	}
+	if e-i < 4 && !w.startsLine(i) || has(b, i-8, "SQLSTATE") {
+		return
+	}
 	if p := b[i-1]; (isAlnum(p) || p == ')' || p == '_' || p == '-') && (at(b, e+1) == ':' || at(b, e+1) == ' ' && at(b, e+2) == ':') {
 		w.add(kindPID, i+1, e)
 		w.syslogHost(i)
 	} else if p == ' ' && i >= 4 && (has(b, i-4, "UTC ") || has(b, i-4, "GMT ") || has(b, i-4, "CST ")) {
 		w.add(kindPID, i+1, e)
 	}
+}
+
+// startsLine tells whether the word before b[i] begins its line.
+func (w *scanner) startsLine(i int) bool {
+	for n := 0; n < 64 && i > 0 && isIdent(w.b[i-1]); n++ {
+		i--
+	}
+	return i == 0 || w.b[i-1] == '\n'
 }
 
 // syslogHost masks the machine in "<time> machine program[pid]:".

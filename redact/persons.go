@@ -2,9 +2,6 @@ package redact
 
 import "bytes"
 
-// fileTypes are endings that look like a domain in name@2x.png.
-var fileTypes = map[string]bool{"png": true, "jpg": true, "jpeg": true, "gif": true, "svg": true, "webp": true, "js": true, "css": true, "ts": true, "json": true, "map": true, "mjs": true, "tgz": true, "service": true, "timer": true, "socket": true, "jar": true, "so": true}
-
 func isLocal(c byte) bool {
 	return isAlnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-' || c == '\''
 }
@@ -65,35 +62,15 @@ func (w *scanner) digits(i int) {
 		return
 	}
 	l := i
-	for l > 0 && i-l < 40 && (isDigit(b[l-1]) || (b[l-1] == ' ' || b[l-1] == '-') && l > 1 && isDigit(b[l-2])) {
+	for l > w.numEnd && (isDigit(b[l-1]) || (b[l-1] == ' ' || b[l-1] == '-') && l > 1 && isDigit(b[l-2])) {
 		l--
 	}
-	// The maximal run of digits with single separators, at most 40 bytes.
-	r, n, sep := l, 0, byte(0)
-	uniform := true
-	for r < len(b) && r-l < 40 {
-		c := b[r]
-		if isDigit(c) {
-			n++
-		} else if (c == ' ' || c == '-') && isDigit(at(b, r+1)) {
-			if sep == 0 {
-				sep = c
-			}
-			uniform = uniform && c == sep
-		} else {
-			break
-		}
+	r := l // the maximal run of digits with single separators
+	for r < len(b) && (isDigit(b[r]) || (b[r] == ' ' || b[r] == '-') && isDigit(at(b, r+1))) {
 		r++
 	}
 	w.steps += r - l
 	w.numEnd = r
-	if isDigit(at(b, r)) { // longer than any number of a person
-		for r < len(b) && isDigit(b[r]) {
-			r++
-		}
-		w.numEnd = r
-		return
-	}
 	w.groups(l, r)
 }
 

@@ -129,6 +129,9 @@ func (w *scanner) phrase(n, from, to int) int {
 		if (phrases[n].do == phOracle || from == 0 || !isWord(b[from-1])) && bytes.IndexByte(b[p:e], '/') > 0 && w.r.on[kindSecret] && (at(b, e) == '@' || phrases[n].text == "sqlplus ") && b[p] != '/' {
 			w.secret(p, e)
 			w.atEnd = max(w.atEnd, e+1)
+			if w.r.on[kindHost] && phrases[n].do == phOracle {
+				w.hostList(e+1, true)
+			}
 		}
 	}
 	return to
@@ -198,6 +201,9 @@ func (w *scanner) identified(p, to int) int {
 		return to
 	}
 	k := key{from: to, to: to, kind: kindSecret, password: true}
+	if p < w.secretEnd {
+		return to
+	}
 	return max(to, w.secretValue(&k, p, equals))
 }
 
@@ -219,6 +225,9 @@ func (w *scanner) saidHost(p int, phrase string) {
 		return
 	}
 	ok := hostLike(v) || portAfter(b, e)
+	if plain(v) && !ok && !wordFold(b, skipBlank(b, e), "port") {
+		return
+	}
 	switch phrase {
 	case "lookup ":
 		ok = has(b, e, " on ") && (isDigit(at(b, e+4)) || at(b, e+4) == '[' || at(b, e+4) == '<') || has(b, e, ": no such host") || has(b, e, ": i/o timeout")

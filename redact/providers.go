@@ -175,7 +175,7 @@ func (w *scanner) armor(from int) int {
 		for n := 0; n < 256 && i >= 0; n++ {
 			prev := bytes.LastIndexByte(b[:i], '\n') + 1
 			line := bytes.TrimSpace(b[prev:i])
-			if len(line) > 80 || len(line) == 0 || !allB64(line) {
+			if len(line) > 80 || len(line) == 0 || !allB64(line) || n > 0 && len(line) < 16 {
 				break
 			}
 			start, i = prev, prev-1

@@ -24,7 +24,7 @@ type scanner struct {
 	spans []span // in offsets of b
 
 	// Guards that keep the walk linear: each is the end of what a family of checks has already looked at.
-	identEnd, numEnd, colonEnd, hostEnd, b64End, sqlEnd, urlEnd, cmdEnd, atEnd int
+	identEnd, secretEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, sqlEnd, urlEnd, cmdEnd, atEnd int
 
 	cmdCount int
 	sqlWaste int
@@ -92,7 +92,7 @@ func (w *scanner) begin(b []byte) {
 	w.b = b
 	w.spans = w.spans[:0]
 	w.sawData, w.sawKind = false, 0
-	w.identEnd, w.numEnd, w.colonEnd, w.hostEnd, w.b64End, w.sqlEnd, w.urlEnd, w.cmdEnd, w.atEnd = 0, 0, 0, 0, 0, 0, 0, 0, 0
+	w.identEnd, w.secretEnd, w.numEnd, w.dotEnd, w.colonEnd, w.hostEnd, w.b64End, w.sqlEnd, w.urlEnd, w.cmdEnd, w.atEnd = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	w.cmdCount, w.sqlWaste, w.sqlText, w.quotePos, w.quoteOdd = 0, 0, "", 0, false
 }
 
@@ -130,7 +130,7 @@ func (w *scanner) walk(a *automaton) {
 func (w *scanner) hit(t trigger, from, to int) int {
 	switch t.h {
 	case onKey:
-		return w.key(from, to)
+		w.key(from, to)
 	case onURL:
 		return w.url(from)
 	case onAt:
@@ -170,11 +170,11 @@ func (w *scanner) hit(t trigger, from, to int) int {
 	case onHash:
 		w.hashPID(from)
 	case onData:
-		w.sawData = w.sawData || from == 0 || isSpace(w.b[from-1])
+		w.sawData = w.sawData || from == 0 || isSpace(w.b[from-1]) || hasFold(w.b, from-6, "string")
 	case onKind:
 		w.kindSecretAt(to)
 	case onWide:
-		return w.wideKey(t.arg, from, to)
+		w.wideKey(t.arg, from, to)
 	}
 	return to
 }

@@ -2,52 +2,72 @@ package redact
 
 import "bytes"
 
-// key handles a word that may be part of a key. It returns the end of the value when one was masked.
-func (w *scanner) key(from, to int) int {
+// key handles a word that may be part of a key.
+func (w *scanner) key(from, to int) {
 	if from < w.identEnd {
-		return to
+		return
 	}
 	b := w.b
 	l, r := bounds(b, from, to)
 	w.identEnd = r
 	w.steps += r - l
 	switch at(b, r) { // what cannot follow a key in any carrier is most of ordinary text
-	case '=', ':', ' ', '\t', '"', '\'', '`', '\\', ']', '-', '*', '>', '|', 0, '<':
+	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', 0, '<':
 	default:
-		return to
+		return
 	}
 	k := classify(b, l, r)
-	if k.kind == kindNone || !w.r.on[k.kind] {
-		return to
+	if k.weak && r-l <= 4 {
+		w.ofKey(&k)
 	}
-	if n := w.markup(&k); n > 0 {
-		return n
+	if k.kind == kindNone || !w.r.on[k.kind] || w.markup(&k) {
+		return
 	}
 	v, d := w.delim(l, r)
-	if d == noDelimiter {
-		if k.kind == kindSecret {
-			return max(to, w.flag(&k), w.prose(&k))
-		}
-		return max(to, w.entityProse(&k))
+	switch {
+	case d != noDelimiter:
+		w.keyed(&k, v, d)
+	case k.kind != kindSecret:
+		w.entityProse(&k)
+	case k.from < w.secretEnd: // inside of a value that is masked
+	case w.flag(&k) == 0:
+		w.prose(&k)
 	}
-	return max(to, w.keyed(&k, v, d))
+}
+
+// ofKey makes a secret of "key" in two words: API key, access key.
+func (w *scanner) ofKey(k *key) {
+	b := w.b
+	if e := k.from - 1; hasFold(b, k.from, "key") && e > 0 && b[e] == ' ' {
+		l := e
+		for l > 0 && e-l < 12 && isLetter(b[l-1]) {
+			l--
+		}
+		var buf [12]byte
+		if keyOf[string(lowered(buf[:0], b[l:e]))] {
+			k.weak, k.from, k.token = false, l, true
+		}
+	}
 }
 
 // keyed masks the value at v of the key k.
 func (w *scanner) keyed(k *key, v int, d delimiter) int {
 	if k.kind != kindSecret {
-		return w.entityValue(k, v)
+		return w.entityValue(k, v, d)
 	}
 	b := w.b
+	if v < w.secretEnd {
+		return 0
+	}
 	if v >= len(b) {
 		w.pending = w.pending || !k.weak && !k.code
 		return 0
 	}
 	switch {
 	case k.auth:
-		return w.authorization(v, w.limit(v))
+		return w.authorization(v, w.limit(k, v))
 	case k.cookie:
-		return w.cookies(v, w.limit(v), k.set)
+		return w.cookies(v, w.limit(k, v), k.set)
 	case k.token && d == colon && w.wordBefore(k.from, "unexpected", "illegal"):
 		return 0
 	}
@@ -70,7 +90,7 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 			return next
 		}
 		if w.harmless(k, b[from:end], true) {
-			return to0(next, ok)
+			return 0
 		}
 		w.secret(from, end)
 		return next
@@ -114,13 +134,6 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 	return end
 }
 
-func to0(n int, ok bool) int {
-	if ok {
-		return n
-	}
-	return 0
-}
-
 func trimRight(b []byte, from, to int) int {
 	for to > from && isSpace(b[to-1]) {
 		to--
@@ -135,6 +148,7 @@ func (w *scanner) secret(from, to int) {
 	}
 	to = trimRight(w.b, from, to)
 	w.steps += to - from
+	w.secretEnd = max(w.secretEnd, to)
 	w.add(kindSecret, from, to)
 }
 
@@ -194,8 +208,16 @@ func (w *scanner) block(k *key, v int) int {
 }
 
 // limit is the end of the text that a value at v may take: the end of the quoted text around or at it, or of the line.
-func (w *scanner) limit(v int) int {
+func (w *scanner) limit(k *key, v int) int {
 	b := w.b
+	if o := k.from - 1; o >= 0 && isQuote(b[o]) && !isQuote(at(b, k.to)) && at(b, k.to) != '\\' { // 'Cookie: a=b' -X POST
+		n := 0
+		for o-n > 0 && b[o-n-1] == '\\' {
+			n++
+		}
+		end, _, _ := closing(b, v, quote{b[o], n})
+		return min(end, lineEnd(b, v))
+	}
 	if q, from := opening(b, v); q.c != 0 {
 		end, _, _ := closing(b, from, q)
 		return end

@@ -138,6 +138,9 @@ func (w *scanner) sqlSource(from, end int, unescape bool) (string, []int32) {
 		}
 		switch c := at(b[:end], j); {
 		case c == '"' || j-i == 1 && c == '/':
+			for k := 1; k < j-i; k += 2 { // \\\" inside of \"…\"
+				put('\\', i)
+			}
 			put(c, i)
 		case c == 'n' || c == 't' || c == 'r':
 			put('\n', i)
@@ -145,7 +148,7 @@ func (w *scanner) sqlSource(from, end int, unescape bool) (string, []int32) {
 			if j-i > 1 {
 				put('\\', i)
 			}
-			put(c, j)
+			put(c, i)
 		default:
 			put('\\', i)
 			j--

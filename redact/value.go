@@ -21,6 +21,16 @@ func closers(b []byte, i int) int {
 			i++
 		case c == '*' && at(b, i+1) == '*', c == '*' && b[i-1] == '*':
 			i++
+		case c == '[' && isDigit(at(b, i+1)): // passwords[0]
+			for j := i + 1; ; j++ {
+				if !isDigit(at(b, j)) || j-i > 6 {
+					if at(b, j) != ']' {
+						return i
+					}
+					i = j
+					break
+				}
+			}
 		default:
 			return i
 		}

@@ -27,10 +27,10 @@ var (
 )
 
 // wideKey handles a key in another script at b[from:to].
-func (w *scanner) wideKey(n, from, to int) int {
+func (w *scanner) wideKey(n, from, to int) {
 	b, wk := w.b, wideKeys[n]
 	if !w.r.on[wk.kind] || from < w.identEnd {
-		return to
+		return
 	}
 	w.identEnd = to
 	k := key{from: from, to: to, kind: wk.kind, code: wk.code, hostish: wk.weak, password: wk.kind == kindSecret}
@@ -50,19 +50,22 @@ func (w *scanner) wideKey(n, from, to int) int {
 	q := skipBlank(b, p)
 	if d := wideDelim(b, q); d > 0 {
 		if v, dl := w.valueStart(q+d, equals); dl != noDelimiter {
-			return max(to, w.keyed(&k, v, dl))
+			w.keyed(&k, v, dl)
+			return
 		}
 	}
 	if k.kind != kindSecret {
 		if q > p || p > to || isDigit(at(b, q)) {
 			w.entityProse(&key{from: from, to: p, kind: k.kind, hostish: true})
 			if isDigit(at(b, p)) {
-				w.entityValue(&k, p)
+				w.entityValue(&k, p, equals)
 			}
 		}
-		return to
+		return
 	}
-	return max(to, w.wideProse(&k, p, q))
+	if from >= w.secretEnd {
+		w.wideProse(&k, p, q)
+	}
 }
 
 func wideDelim(b []byte, i int) int {
