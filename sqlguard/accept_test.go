@@ -60,10 +60,10 @@ func TestAcceptsWhatPeopleAndModelsWrite(t *testing.T) {
 	}
 }
 
-// The plan gives what the original gives. Stars over members are not in the list: there the plan shows fewer columns, which is its purpose.
+// The plan gives what the original gives, and the server itself finds that it touches the allowed columns only: it runs under grants for just those. Stars over members are not in the list: there the plan shows fewer columns, which is its purpose.
 func TestPlansGiveTheRowsOfTheOriginal(t *testing.T) {
 	t.Parallel()
-	db := startServer(t)
+	root, reader := startServer(t)
 	g := newGuard(t)
 	same := 0
 	for _, a := range readAccepted(t) {
@@ -75,7 +75,7 @@ func TestPlansGiveTheRowsOfTheOriginal(t *testing.T) {
 			t.Errorf("%s: %v", a.sql, err)
 			continue
 		}
-		got, err := ask(t, db, p.SQL())
+		got, err := ask(t, reader, p.SQL())
 		if err != nil {
 			if a.mark == "mysql" && syntaxOrUnknown(err) && strings.Contains(p.SQL(), "LATERAL") {
 				continue // MariaDB 10.11 has no LATERAL
@@ -90,7 +90,7 @@ func TestPlansGiveTheRowsOfTheOriginal(t *testing.T) {
 		if d := cmp.Diff(names, got.Columns); d != "" {
 			t.Errorf("%s: announced names differ from those of the server\n%s", a.sql, d)
 		}
-		want, err := ask(t, db, strings.TrimRight(a.sql, "; "))
+		want, err := ask(t, root, strings.TrimRight(a.sql, "; "))
 		if a.mark != "" {
 			if err == nil {
 				t.Errorf("%s: runs on MariaDB, drop the mark", a.sql)

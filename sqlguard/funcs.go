@@ -96,7 +96,15 @@ func (c *conv) typedFunction(x ctx, e sp.Expr) expr {
 		if n.Qualifier.NotEmpty() {
 			fail(codeFunction, "%s.%s: stored functions are not allowed", show(n.Qualifier.String()), show(n.Name.String()))
 		}
+		if n.Name.EqualString("get_format") {
+			return c.getFormat(x, n)
+		}
 		return c.call(x, n.Name.String(), n.Exprs...)
+	case *sp.WeightStringFuncExpr:
+		if n.As != nil {
+			failUnsupported("WEIGHT_STRING(... AS ...)")
+		}
+		return c.call(x, "WEIGHT_STRING", n.Expr)
 	case *sp.CurTimeFuncExpr:
 		c.facts.function(n.Name.String())
 		w, ok := clocks[n.Name.Lowered()]
@@ -152,6 +160,21 @@ func (c *conv) typedFunction(x ctx, e sp.Expr) expr {
 	case *sp.RegexpSubstrExpr:
 		return c.call(x, "REGEXP_SUBSTR", present(n.Expr, n.Pattern, n.Position, n.Occurrence, n.MatchType)...)
 	}
+	return nil
+}
+
+// getFormat reads GET_FORMAT(DATE, 'ISO'), whose first argument is a word that the readers take for a column.
+func (c *conv) getFormat(x ctx, n *sp.FuncExpr) expr {
+	c.facts.function("get_format")
+	if len(n.Exprs) == 2 {
+		if col, ok := n.Exprs[0].(*sp.ColName); ok && col.Qualifier.IsEmpty() {
+			if w, ok := formatKinds[col.Name.Lowered()]; ok {
+				c.facts.column("", col.Name.String())
+				return seq{word("GET_FORMAT("), w, word(", "), c.expr(x, n.Exprs[1]), word(")")}
+			}
+		}
+	}
+	fail(codeFunction, "GET_FORMAT takes DATE, TIME or DATETIME and a text")
 	return nil
 }
 
@@ -279,7 +302,7 @@ var instead = map[string]string{
 	"STRING_AGG": "use GROUP_CONCAT(x SEPARATOR ',')", "LISTAGG": "use GROUP_CONCAT(x SEPARATOR ',')", "ARRAY_AGG": "use JSON_ARRAYAGG(x)", "GETDATE": "use NOW()", "LEN": "use CHAR_LENGTH(s)",
 	"DATEADD": "use d + INTERVAL n UNIT", "ILIKE": "use LIKE", "TO_NUMBER": "use CAST(x AS DECIMAL(20,4))", "DIVIDE": "use a / b", "SUBTRACT": "use a - b", "MEDIAN": "use a window with ROW_NUMBER()",
 	"PERCENTILE_CONT": "use a window with PERCENT_RANK()", "PERCENTILE_DISC": "use a window with CUME_DIST()", "DATABASE": "SHOW TABLES lists what can be read", "SCHEMA": "SHOW TABLES lists what can be read",
-	"VERSION": "it shows server state", "IIF": "use IF(c, a, b)", "TYPEOF": "use SHOW COLUMNS FROM t", "CHARINDEX": "use LOCATE(a, b)", "GEN_RANDOM_UUID": "use UUID()",
+	"ROLLUP": "write GROUP BY a, b WITH ROLLUP", "CUBE": "MySQL has no CUBE; write UNION ALL of several GROUP BY", "VERSION": "it shows server state", "IIF": "use IF(c, a, b)", "TYPEOF": "use SHOW COLUMNS FROM t", "CHARINDEX": "use LOCATE(a, b)", "GEN_RANDOM_UUID": "use UUID()",
 }
 
 // refusedFunction names a node that is known to the parser and not allowed.
@@ -297,8 +320,6 @@ func (c *conv) refusedFunction(e sp.Expr) {
 		fail(codeFunction, "performance schema functions are not allowed")
 	case *sp.ValuesFuncExpr:
 		fail(codeFunction, "VALUES(col) belongs to INSERT and is not allowed")
-	case *sp.WeightStringFuncExpr:
-		fail(codeFunction, "function WEIGHT_STRING is not allowed")
 	case *sp.Default:
 		fail(codeFunction, "DEFAULT is not allowed")
 	case sp.AggrFunc:

@@ -207,6 +207,10 @@ func (g *Guard) syntax(s *scan, err error) error {
 			}
 		case "QUALIFY":
 			return refuse(codeSyntax, "MySQL has no QUALIFY; filter the window in an outer SELECT")
+		case "FILTER":
+			return refuse(codeSyntax, "MySQL has no FILTER; write SUM(CASE WHEN condition THEN x END)")
+		case "WITHIN":
+			return refuse(codeUnsupported, "WITHIN GROUP is not supported; write a window with PERCENT_RANK() or ROW_NUMBER()")
 		case "SOUNDS":
 			return refuse(codeUnsupported, "SOUNDS LIKE is not supported; write SOUNDEX(a) = SOUNDEX(b)")
 		}

@@ -360,7 +360,12 @@ func (l *lexer) operator(i int) (int, error) {
 		l.run = 0
 	case '@':
 		return 0, refuse(codeUnsupported, "user variables and system variables (@x, @@x) are not accepted")
-	case '?', ':':
+	case ':':
+		if strings.HasPrefix(src[i:], "::") {
+			return 0, refuse(codeUnsupported, "the cast :: is not MySQL; write CAST(x AS type)")
+		}
+		return 0, refuse(codeUnsupported, "placeholders are not accepted; write the value")
+	case '?':
 		return 0, refuse(codeUnsupported, "placeholders are not accepted; write the value")
 	case '{', '}':
 		return 0, refuse(codeUnsupported, "ODBC escapes in braces are not accepted")

@@ -16,7 +16,7 @@ const (
 	Select                    // rows from the server: SQL
 	ShowTables                // the allowed tables: Pattern, and the schema of Target if one was named
 	ShowColumns               // the allowed columns of Target: Pattern
-	ShowDatabases             // the schemas of the allowlist: Pattern
+	ShowDatabases             // the schemas of an allowlist with several: Pattern
 	Explain                   // the plan of Inner, nothing runs
 )
 

@@ -106,8 +106,6 @@ func TestMetadata(t *testing.T) {
 	}{
 		{"SHOW TABLES", sqlguard.ShowTables, "", ""},
 		{"show full tables from store like 'pur%';", sqlguard.ShowTables, "", "pur%"},
-		{"SHOW DATABASES", sqlguard.ShowDatabases, "", ""},
-		{"SHOW SCHEMAS LIKE 's%'", sqlguard.ShowDatabases, "", "s%"},
 		{"SHOW COLUMNS FROM purchases", sqlguard.ShowColumns, "purchases", ""},
 		{"SHOW FULL COLUMNS IN items FROM store LIKE 'n%'", sqlguard.ShowColumns, "items", "n%"},
 		{"SHOW FIELDS FROM `store`.`order`", sqlguard.ShowColumns, "order", ""},
@@ -129,6 +127,23 @@ func TestMetadata(t *testing.T) {
 		if (p.Kind() == sqlguard.Explain) != (p.Inner().Kind() == sqlguard.Select) {
 			t.Errorf("%s: inner %v", c.sql, p.Inner().Kind())
 		}
+	}
+}
+
+func TestShowDatabasesListsTheSchemasOfTheAllowlist(t *testing.T) {
+	t.Parallel()
+	if _, err := newGuard(t).Plan("SHOW DATABASES"); fault.CodeOf(err) != fault.SQLUnsupported || !strings.Contains(hint(err), "store") {
+		t.Errorf("one schema: %v %s", err, hint(err))
+	}
+	spec := shop()
+	spec.Schemas["archive"] = map[string]sqlguard.TableSpec{"old": {Columns: []string{"id"}}}
+	g, err := sqlguard.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.Plan("SHOW SCHEMAS LIKE 's%'")
+	if err != nil || p.Kind() != sqlguard.ShowDatabases || p.Pattern() != "s%" {
+		t.Errorf("two schemas: %v %v %q", err, p.Kind(), p.Pattern())
 	}
 }
 
@@ -207,6 +222,10 @@ func TestRefusalsHelp(t *testing.T) {
 		{"SELECT id FROM items FETCH FIRST 3 ROWS ONLY", "LIMIT", fault.SQLUnsupported},
 		{"UPDATE items SET price = 0", "SELECT", fault.SQLNotReadOnly},
 		{"SELECT 1; SELECT 2", "one statement", fault.SQLNotReadOnly},
+		{"SELECT state s FROM purchases WHERE s = 'paid'", "alias", fault.SQLColumnNotAllowed},
+		{"SELECT id FROM items GROUP BY ROLLUP(id)", "WITH ROLLUP", fault.SQLFunctionNotAllowed},
+		{"SELECT SUM(amount) FILTER (WHERE state = 'paid') FROM purchases", "CASE WHEN", fault.SQLSyntax},
+		{"SELECT '2025-01-01'::date", "CAST", fault.SQLUnsupported},
 		{"SELECT [id] FROM items", "back quotes", fault.SQLSyntax},
 	} {
 		_, err := g.Plan(c.sql)

@@ -109,9 +109,10 @@ func prescan(src string, toks []token) (*scan, error) {
 			out.WriteString(t.text)
 			continue
 		}
-		if odd(t.text) || i > 0 && toks[i-1].op(".") {
+		plain := asName(toks, i)
+		if plain || odd(t.text) || i > 0 && toks[i-1].op(".") {
 			quoteName(&out, t.text)
-			if odd(t.text) {
+			if plain || odd(t.text) {
 				skip(t.pos, t.end)
 				quoteName(&second, t.text)
 			}
@@ -182,6 +183,10 @@ func prescan(src string, toks []token) (*scan, error) {
 			if i+1 < len(toks) && toks[i+1].kind == tString {
 				skip(t.pos, t.end) // a typed literal, for the second reader a plain one
 			}
+		}
+		if w, ok := castWord(toks, i); ok {
+			out.WriteString(w)
+			continue
 		}
 		out.WriteString(t.text)
 	}
@@ -257,6 +262,36 @@ func aliasPlace(toks []token, i int) bool {
 		return before.kw == kwFrom || before.kw == kwJoin || before.op(",") || before.op(".")
 	}
 	return false
+}
+
+// names are words that MySQL or MariaDB takes for names and the deciding reader for keywords: some always, others (false) unless a bracket follows.
+var names = map[string]bool{
+	"NEXT": true, "OFF": true, "POSTPONE": true, "REVERT": true, "SAVEPOINT": true, "VSTREAM": true, "SYSTEM": true, "GROUPS": true,
+	"CAST": false, "EXTRACT": false, "SUBSTR": false, "SUBSTRING": false, "NOW": false, "CURDATE": false, "CURTIME": false, "SYSDATE": false, "JSON_LENGTH": false, "RANK": false,
+	"DENSE_RANK": false, "ROW_NUMBER": false, "PERCENT_RANK": false, "CUME_DIST": false, "NTILE": false, "LAG": false, "LEAD": false, "FIRST_VALUE": false, "LAST_VALUE": false,
+	"NTH_VALUE": false, "GROUPING": false,
+}
+
+// asName tells whether word i is a name although the deciding reader would take it for a keyword.
+func asName(toks []token, i int) bool {
+	if toks[i].kw != kwNone || len(toks[i].text) > len("PERCENT_RANK") {
+		return false
+	}
+	always, ok := names[strings.ToUpper(toks[i].text)]
+	return ok && (always || i+1 >= len(toks) || !toks[i+1].op("("))
+}
+
+// castWords are type names that MariaDB and other databases take in CAST. They are reserved in MySQL, so behind AS they cannot be aliases.
+var castWords = map[string]string{
+	"INT": "signed", "INTEGER": "signed", "BIGINT": "signed", "SMALLINT": "signed", "TINYINT": "signed", "MEDIUMINT": "signed", "VARCHAR": "char", "NUMERIC": "decimal",
+}
+
+func castWord(toks []token, i int) (string, bool) {
+	if i == 0 || toks[i-1].kw != kwAs || i+1 >= len(toks) || !toks[i+1].op(")") && !toks[i+1].op("(") {
+		return "", false
+	}
+	w, ok := castWords[strings.ToUpper(toks[i].text)]
+	return w, ok
 }
 
 // odd tells whether a name needs back quotes before the parsers can read it although MySQL does not ask for them.

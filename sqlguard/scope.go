@@ -24,6 +24,7 @@ type scope struct {
 	items  []selectItem // their expressions
 	group  []visible    // plain columns of GROUP BY
 	named  []string     // windows by name, folded
+	later  []string     // aliases of the select list, which WHERE and ON cannot name
 	union  bool         // the ORDER BY of a set operation: outputs only
 }
 
@@ -246,6 +247,13 @@ func (c *conv) noColumn(s *scope, name string) {
 	}
 	if v, ok := nonNames[strings.ToUpper(name)]; ok {
 		fail(codeColumn, "%s is not a column here; %s", show(name), v)
+	}
+	for t := s; t != nil; t = t.parent {
+		for _, a := range t.later {
+			if fold(a) == fold(name) {
+				fail(codeColumn, "%s is an alias of the select list, which WHERE, ON and aggregates cannot name; repeat its expression, use HAVING or an outer SELECT", show(name))
+			}
+		}
 	}
 	fail(codeColumn, "column %s is not an allowed column of the tables in this query; allowed: %s", show(name), list(nearest(name, names), 12))
 }

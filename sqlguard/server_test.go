@@ -13,8 +13,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// startServer runs a MariaDB of its own on a unix socket, loads the test schema and returns a connection pool with the session that plans are printed for.
-func startServer(t *testing.T) *sql.DB {
+// startServer runs a MariaDB of its own on a unix socket, loads the test schema and returns the pools of
+// root and of an account that may read the columns of the test policy and nothing else.
+func startServer(t *testing.T) (root, reader *sql.DB) {
 	t.Helper()
 	need := func(names ...string) string {
 		for _, n := range names {
@@ -51,8 +52,8 @@ func startServer(t *testing.T) *sql.DB {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	open := func(schema string) *sql.DB {
-		c, err := mysql.ParseDSN("root@unix(" + sock + ")/" + schema + "?charset=utf8mb4&sql_mode='STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'&time_zone='%2B00:00'")
+	open := func(user, schema string) *sql.DB {
+		c, err := mysql.ParseDSN(user + "@unix(" + sock + ")/" + schema + "?charset=utf8mb4&sql_mode='STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'&time_zone='%2B00:00'")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func startServer(t *testing.T) *sql.DB {
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
-	admin := open("")
+	admin := open("root", "")
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		err := admin.PingContext(t.Context())
@@ -88,7 +89,18 @@ func startServer(t *testing.T) *sql.DB {
 	if _, err := admin.ExecContext(t.Context(), string(schema)); err != nil {
 		t.Fatal(err)
 	}
-	return open("store")
+	grants := []string{"CREATE USER reader@localhost"}
+	for schema, tables := range shop().Schemas {
+		for name, spec := range tables {
+			grants = append(grants, "GRANT SELECT (`"+strings.Join(spec.Columns, "`, `")+"`) ON `"+schema+"`.`"+name+"` TO reader@localhost")
+		}
+	}
+	for _, g := range grants {
+		if _, err := admin.ExecContext(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return open("root", "store"), open("reader", "store")
 }
 
 // table is what a query gave: names, and rows in order with NULL as \N.

@@ -102,6 +102,9 @@ func (g *Guard) show(r *reader) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
+		if len(g.schemas) == 1 {
+			return Plan{}, refuse(codeUnsupported, "there is one schema, %s; SHOW TABLES lists its tables", show(g.schemas[0]))
+		}
 		return Plan{kind: ShowDatabases, pattern: pattern, limit: g.maxRows, normal: "SHOW DATABASES LIKE " + pattern}, nil
 	case r.word("COLUMNS", "FIELDS"):
 		if !r.word("FROM", "IN") {

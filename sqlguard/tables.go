@@ -24,7 +24,7 @@ func buildFunctions() map[string]fn {
 		{"LCASE", 1, 1}, {"LEFT", 2, 2}, {"LENGTH", 1, 1}, {"LOWER", 1, 1}, {"LPAD", 2, 3}, {"MAKE_SET", 2, many}, {"OCT", 1, 1}, {"OCTET_LENGTH", 1, 1}, {"ORD", 1, 1},
 		{"QUOTE", 1, 1}, {"REPEAT", 2, 2}, {"REPLACE", 3, 3}, {"REVERSE", 1, 1}, {"RIGHT", 2, 2}, {"RPAD", 2, 3}, {"SOUNDEX", 1, 1}, {"SPACE", 1, 1}, {"STRCMP", 2, 2},
 		{"SUBSTRING_INDEX", 3, 3}, {"TO_BASE64", 1, 1}, {"UCASE", 1, 1}, {"UNHEX", 1, 1}, {"UPPER", 1, 1}, {"CHARSET", 1, 1}, {"COLLATION", 1, 1}, {"COERCIBILITY", 1, 1},
-		{"MD5", 1, 1}, {"SHA", 1, 1}, {"SHA1", 1, 1}, {"SHA2", 2, 2}, {"CRC32", 1, 1},
+		{"WEIGHT_STRING", 1, 1}, {"MD5", 1, 1}, {"SHA", 1, 1}, {"SHA1", 1, 1}, {"SHA2", 2, 2}, {"CRC32", 1, 1},
 		{"INET_ATON", 1, 1}, {"INET_NTOA", 1, 1}, {"INET6_ATON", 1, 1}, {"INET6_NTOA", 1, 1}, {"IS_IPV4", 1, 1}, {"IS_IPV6", 1, 1}, {"IS_IPV4_COMPAT", 1, 1},
 		{"IS_IPV4_MAPPED", 1, 1}, {"UUID", 0, 0}, {"IS_UUID", 1, 1}, {"BIN_TO_UUID", 1, 2}, {"UUID_TO_BIN", 1, 2},
 		// numbers
@@ -56,6 +56,9 @@ func buildFunctions() map[string]fn {
 	}
 	return m
 }
+
+// formatKinds are the words that GET_FORMAT takes.
+var formatKinds = map[string]word{"date": "DATE", "time": "TIME", "datetime": "DATETIME", "timestamp": "DATETIME"}
 
 // clocks are the functions that take only a precision.
 var clocks = map[string]word{
