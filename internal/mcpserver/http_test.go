@@ -155,11 +155,25 @@ func TestWhoMayReachTheHandler(t *testing.T) {
 			if got := w.Header().Get("Mcp-Session-Id"); got != "" {
 				t.Errorf("a session %q was minted", got)
 			}
+			allowed := headerOf(c.headers, "Origin")
+			if got := w.Header().Get("Access-Control-Allow-Origin"); w.Code == 403 && got != "" || w.Code == 200 && got != allowed {
+				t.Errorf("Access-Control-Allow-Origin %q for Origin %q and status %d", got, allowed, w.Code)
+			}
 			if w.Code == 405 && w.Header().Get("Allow") != "POST" {
 				t.Error("405 without Allow")
 			}
 		})
 	}
+}
+
+// headerOf is the value of a header among pairs.
+func headerOf(headers []string, name string) string {
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == name {
+			return headers[i+1]
+		}
+	}
+	return ""
 }
 
 func TestEmptyAllowlistRefusesEveryOrigin(t *testing.T) {

@@ -60,11 +60,20 @@ func TestOnePrincipalCannotTakeEveryPlace(t *testing.T) {
 	b, _ := NewToken("b", "tok-b")
 	e := &echo{name: "query_logs", started: make(chan string, 8), release: make(chan struct{})}
 	r := newRig(t, onBoundary(t, e), func(o *Options) {
-		o.MaxConcurrent, o.HTTP.MaxPerPrincipal, o.HTTP.Auth = 3, 2, NewTokens(a, b)
+		o.MaxConcurrent, o.HTTP.MaxPerPrincipal, o.HTTP.Auth = 4, 3, NewTokens(a, b)
 	})
 	h := r.Handler()
 	var wg sync.WaitGroup
-	for _, token := range []string{"tok-a", "tok-a", "tok-b"} {
+	full := func(token string) {
+		t.Helper()
+		if w := post(t, h, callWith("1", "x"), "Authorization", "Bearer "+token); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "OVERLOADED") {
+			t.Errorf("%s: %d %s, want 503", token, w.Code, w.Body)
+		}
+	}
+	for i, token := range []string{"tok-a", "tok-a", "tok-a", "tok-b"} {
+		if i == 3 {
+			full("tok-a") // a fourth place is free, but not for this one
+		}
 		wg.Go(func() {
 			if w := post(t, h, callWith("1", "x"), "Authorization", "Bearer "+token); w.Code != 200 {
 				t.Errorf("a call within the limit: %d %s", w.Code, w.Body)
@@ -72,9 +81,7 @@ func TestOnePrincipalCannotTakeEveryPlace(t *testing.T) {
 		})
 		<-e.started
 	}
-	if w := post(t, h, callWith("1", "x"), "Authorization", "Bearer tok-a"); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "OVERLOADED") {
-		t.Errorf("%d %s, want 503", w.Code, w.Body)
-	}
+	full("tok-b") // no place is free
 	close(e.release)
 	wg.Wait()
 	for _, s := range []*slots{r.calls, r.bodies} {
@@ -192,6 +199,23 @@ func TestALargeBodyCostsNoMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestABodyDeclaredTooLargeIsNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	req := httptest.NewRequest(http.MethodPost, "/mcp", io.NopCloser(panickingReader{}))
+	req.Host, req.ContentLength = "localhost", DefaultMaxMessage+1
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, req)
+	if w.Code != 413 || w.Header().Get("Connection") != "close" {
+		t.Errorf("%d %s, want 413", w.Code, w.Body)
+	}
+}
+
+type panickingReader struct{}
+
+func (panickingReader) Read([]byte) (int, error) { panic("the body was read") }
 
 type endless struct{}
 

@@ -146,7 +146,7 @@ func New(o Options) (*Server, error) {
 	if len(o.Instructions) > maxModelText {
 		return nil, fmt.Errorf("mcpserver: instructions of %d bytes are over the %d that clients show", len(o.Instructions), maxModelText)
 	}
-	s := &Server{o: o, log: o.Log, calls: newSlots(o.MaxConcurrent, o.HTTP.MaxPerPrincipal), bodies: newSlots(2*o.MaxConcurrent, 2*o.HTTP.MaxPerPrincipal)}
+	s := &Server{o: o, log: o.Log, calls: newSlots(o.MaxConcurrent, o.HTTP.MaxPerPrincipal), bodies: newSlots(2*o.MaxConcurrent+64, 2*o.HTTP.MaxPerPrincipal)}
 	var err error
 	if s.hosts, err = newHostList(o.HTTP.Listen, o.HTTP.AllowedHosts); err != nil {
 		return nil, err
