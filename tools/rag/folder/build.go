@@ -7,11 +7,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -205,6 +203,7 @@ func (x *Index) read(ctx context.Context, g *generation, list listing, p *plan, 
 				if err == nil {
 					var d document
 					if d, err = readDocument(p.read[i].path, b, x.o.Redactor); err == nil {
+						d.terms = analyse(&d)
 						docs[i] = &d
 					}
 				}
@@ -343,6 +342,12 @@ func writeGeneration(ctx context.Context, file string, fresh bool, fingerprint, 
 		if _, err := db.ExecContext(ctx, schema); err != nil {
 			return err
 		}
+		// Terms are gathered in memory and written in a few large segments, which optimize below joins: merging on the way would do the work twice.
+		for option, v := range map[string]int{"hashsize": 8 << 20, "automerge": 0, "crisismerge": 64} {
+			if _, err := db.ExecContext(ctx, `INSERT INTO fts (fts, rank) VALUES (?, ?)`, option, v); err != nil {
+				return err
+			}
+		}
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -374,8 +379,13 @@ func writeGeneration(ctx context.Context, file string, fresh bool, fingerprint, 
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO fts(fts) VALUES ('optimize')`); err != nil {
-		return err
+	if fresh {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO fts (fts) VALUES ('optimize')`); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO fts (fts, rank) VALUES ('automerge', 4)`); err != nil {
+			return err
+		}
 	}
 	if err := tx.Commit(); err != nil {
 		return err
@@ -415,8 +425,7 @@ func (w *writer) prepare() (err error) {
 func (w *writer) insert(d *document, e entry) error {
 	id := w.nextID
 	w.nextID++
-	terms, chunkStats, docStats := analyse(d)
-	if _, err := w.insDoc.ExecContext(w.ctx, id, d.path, d.id, d.title, d.tags, d.hash, e.size, e.mtime, len(d.chunks), []byte(docStats)); err != nil {
+	if _, err := w.insDoc.ExecContext(w.ctx, id, d.path, d.id, d.title, d.tags, d.hash, e.size, e.mtime, len(d.chunks), []byte(d.terms.doc)); err != nil {
 		return err
 	}
 	for i, c := range d.chunks {
@@ -425,10 +434,10 @@ func (w *writer) insert(d *document, e entry) error {
 			return err
 		}
 		row := id<<chunkBits | int64(i)
-		if _, err := w.insChunk.ExecContext(w.ctx, row, string(heading), c.text, rag.Digest(c.text), []byte(chunkStats[i])); err != nil {
+		if _, err := w.insChunk.ExecContext(w.ctx, row, string(heading), c.text, rag.Digest(c.text), []byte(d.terms.stats[i])); err != nil {
 			return err
 		}
-		if _, err := w.insFTS.ExecContext(w.ctx, row, terms[i]); err != nil {
+		if _, err := w.insFTS.ExecContext(w.ctx, row, d.terms.text[i]); err != nil {
 			return err
 		}
 	}
@@ -465,9 +474,9 @@ func (w *writer) remove(path string) error {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
-	terms, _, _ := analyse(&d)
+	d.terms = analyse(&d)
 	for i, row := range ids {
-		if _, err := w.delFT.ExecContext(w.ctx, row, terms[i]); err != nil {
+		if _, err := w.delFT.ExecContext(w.ctx, row, d.terms.text[i]); err != nil {
 			return err
 		}
 	}
@@ -538,47 +547,6 @@ func (w *writer) identities(space string, before []known) error {
 		}
 	}
 	return nil
-}
-
-// analyse makes the terms of each chunk for the full-text table, and the counts that ranking reads. Title, tags and the names in the path are searched once, with
-// the first chunk.
-func analyse(d *document) (terms []string, chunkStats []stats, docStats stats) {
-	doc := newStatsBuilder()
-	headings := map[string]bool{}
-	name := strings.TrimSuffix(path.Base(d.path), path.Ext(d.path))
-	for i, c := range d.chunks {
-		var b strings.Builder
-		b.Grow(len(c.text) * 2)
-		one := newStatsBuilder()
-		put := func(term string) {
-			b.WriteString(term)
-			b.WriteByte(' ')
-		}
-		if i == 0 {
-			doc.text(inTitle, d.title, put)
-			doc.text(inTitle, d.tags, put)
-			if name != d.title {
-				doc.text(inHeading, name, put)
-			}
-			if dir := path.Dir(d.path); dir != "." {
-				doc.text(inHeading, dir, put)
-			}
-		}
-		for _, h := range c.heading {
-			one.text(inHeading, h, put)
-			if !headings[h] {
-				headings[h] = true
-				doc.text(inHeading, h, nil)
-			}
-		}
-		one.text(inBody, c.text, func(term string) {
-			put(term)
-			doc.add(inBody, term)
-		})
-		terms = append(terms, b.String())
-		chunkStats = append(chunkStats, one.build())
-	}
-	return terms, chunkStats, doc.build()
 }
 
 // lockFile takes the build lock of an index file. SQLite's own file lock serves: it works on every system the index works on and ends with the process.

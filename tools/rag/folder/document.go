@@ -17,6 +17,7 @@ type document struct {
 	id     string // front-matter id, "" if there is none
 	hash   string // of the redacted text: equal text, equal hash, wherever the file lies
 	chunks []chunk
+	terms  documentTerms
 }
 
 // maxChunks bounds the chunks of one document: a file of maxFile bytes in chunks of ordinary size stays below.

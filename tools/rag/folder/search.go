@@ -32,6 +32,7 @@ const (
 // candidate is a document that holds a term of the query.
 type candidate struct {
 	doc      *docRow
+	stats    stats
 	score    float64
 	coverage float64
 	passages []passage
@@ -89,7 +90,10 @@ func (g *generation) rank(ctx context.Context, terms []term, text string) ([]can
 	}
 	for i := range found {
 		c := &found[i]
-		c.score, c.coverage = g.scoreDocument(terms, c.doc)
+		if c.stats, err = g.statsOf(ctx, c.doc); err != nil {
+			return nil, err
+		}
+		c.score, c.coverage = g.scoreDocument(terms, c)
 	}
 	order := func(i, j int) bool {
 		a, b := &found[i], &found[j]
@@ -112,8 +116,8 @@ func (g *generation) rank(ctx context.Context, terms []term, text string) ([]can
 func saturate(tf float64) float64 { return tf / (k1 + tf) }
 
 // scoreDocument is BM25F over the whole document, and the share of the query that it covers.
-func (g *generation) scoreDocument(terms []term, d *docRow) (score, coverage float64) {
-	s := d.stats
+func (g *generation) scoreDocument(terms []term, cand *candidate) (score, coverage float64) {
+	s := cand.stats
 	var titled float64
 	nTitle := lengthNorm(bTitle, s.length(inTitle), g.stats.avg[inTitle])
 	nHeading := lengthNorm(bHeading, s.length(inHeading), g.stats.avg[inHeading])
@@ -136,7 +140,7 @@ func (g *generation) scoreDocument(terms []term, d *docRow) (score, coverage flo
 		tf := wTitle*float64(c[inTitle])/nTitle + wHeading*float64(c[inHeading])/nHeading + float64(c[inBody])/nBody
 		score += t.weight() * saturate(tf)
 	}
-	return score * (1 + wNamed*titled/max(d.titleMass, 1e-9)), share(have, all)
+	return score * (1 + wNamed*titled/max(cand.doc.titleMass, 1e-9)), share(have, all)
 }
 
 // weight is a term's idf in ranking.
@@ -171,7 +175,11 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 			return err
 		}
 		p := passage{row: row}
-		p.score, p.coverage = g.scorePassage(terms, stats(blob), c.doc.stats)
+		s := stats(blob)
+		if len(s) == 0 { // the only chunk of its document
+			s = c.stats
+		}
+		p.score, p.coverage = g.scorePassage(terms, s, c.stats)
 		if row&(1<<chunkBits-1) == 0 {
 			best = p.score * (1 + wLead)
 		}

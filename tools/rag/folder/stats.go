@@ -2,9 +2,9 @@ package folder
 
 import (
 	"encoding/binary"
-	"hash/fnv"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
@@ -19,24 +19,40 @@ const (
 	fields
 )
 
-// stats are the term counts of a document or chunk as a sorted table: a header of the field lengths (3 × uint32), then entries of 4 bytes hash, 1 byte per field.
+// stats are the term counts of a document or chunk as a sorted table: a header of the field lengths (3 × uint32), then entries of a 4-byte hash and a byte of counts.
 // Ranking reads counts from here and never touches text, and a table is searched in place as it lies in the file.
 type stats []byte
 
 const (
 	statsHead  = 4 * int(fields)
-	statsEntry = 4 + int(fields)
+	statsEntry = 5
 )
 
 // termHash names a term in stats. Two terms of one document collide once in some ten million documents, which costs that document a rank at worst.
 func termHash(term string) uint32 {
-	h := fnv.New64a()
-	h.Write([]byte(term))
-	v := h.Sum64()
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	v := uint64(offset)
+	for i := range len(term) {
+		v = (v ^ uint64(term[i])) * prime
+	}
 	return uint32(v ^ v>>32)
 }
 
 type counts [fields]uint8
+
+// steps are the body counts that can be told apart: exact up to 8, coarser where BM25 has long been saturated.
+var steps = [16]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 18, 26, 40, 80, 160}
+
+// pack puts counts into a byte: two bits for the title, two for headings, four for the body.
+func (c counts) pack() byte {
+	body := len(steps) - 1
+	for steps[body] > c[inBody] {
+		body--
+	}
+	return min(c[inTitle], 3)<<6 | min(c[inHeading], 3)<<4 | byte(body)
+}
+
+func unpack(b byte) counts { return counts{b >> 6, b >> 4 & 3, steps[b&15]} }
 
 // statsBuilder collects terms.
 type statsBuilder struct {
@@ -70,18 +86,14 @@ func (b *statsBuilder) text(f field, s string, also func(string)) {
 }
 
 func (b *statsBuilder) build() stats {
-	keys := make([]uint32, 0, len(b.counts))
-	for h := range b.counts {
-		keys = append(keys, h)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
+	keys := slices.Sorted(maps.Keys(b.counts))
 	out := make(stats, statsHead, statsHead+len(keys)*statsEntry)
 	for f, n := range b.lens {
 		binary.LittleEndian.PutUint32(out[4*f:], n)
 	}
 	for _, h := range keys {
 		out = binary.LittleEndian.AppendUint32(out, h)
-		out = append(out, b.counts[h][:]...)
+		out = append(out, b.counts[h].pack())
 	}
 	return out
 }
@@ -112,8 +124,7 @@ func (s stats) count(h uint32) (c counts, ok bool) {
 	if lo == n || binary.LittleEndian.Uint32(s[at:]) != h {
 		return c, false
 	}
-	copy(c[:], s[at+4:at+statsEntry])
-	return c, true
+	return unpack(s[at+4]), true
 }
 
 // collectionStats are the averages that ranking normalises by.
@@ -123,11 +134,11 @@ type collectionStats struct {
 	avgChunk     float64         // body terms of a chunk
 }
 
-func (c *collectionStats) add(d *docRow) {
+func (c *collectionStats) add(d *docRow, s stats) {
 	c.docs++
 	c.chunks += float64(d.chunks)
 	for f := range fields {
-		c.avg[f] += d.stats.length(f)
+		c.avg[f] += s.length(f)
 	}
 }
 
@@ -144,32 +155,17 @@ func (c *collectionStats) finish() {
 // each calls yield for every term.
 func (s stats) each(yield func(h uint32, c counts)) {
 	for at := statsHead; at+statsEntry <= len(s); at += statsEntry {
-		var c counts
-		copy(c[:], s[at+4:at+statsEntry])
-		yield(binary.LittleEndian.Uint32(s[at:]), c)
+		yield(binary.LittleEndian.Uint32(s[at:]), unpack(s[at+4]))
 	}
 }
 
-// weighTitles finds how telling the words of titles are.
-func (g *generation) weighTitles() {
-	g.titleDF = make(map[uint32]int)
-	for i := range g.docs {
-		g.docs[i].stats.each(func(h uint32, c counts) {
-			if c[inTitle] > 0 {
-				g.titleDF[h]++
-			}
-		})
-	}
-	for i := range g.docs {
-		d := &g.docs[i]
-		d.stats.each(func(h uint32, c counts) {
-			if c[inTitle] > 0 {
-				d.titleMass += g.titleIDF(h)
-			}
-		})
-	}
-}
-
-func (g *generation) titleIDF(h uint32) float64 {
-	return idf(g.stats.docs+prior, float64(g.titleDF[h]))
+// titles are the terms of one title.
+func (s stats) titles() []uint32 {
+	var out []uint32
+	s.each(func(h uint32, c counts) {
+		if c[inTitle] > 0 {
+			out = append(out, h)
+		}
+	})
+	return out
 }

@@ -35,20 +35,20 @@ const chunkBits = 16
 // generation is one state of an index: a complete SQLite file that nobody changes any more. Writers build the next one beside it and rename it over the path, so
 // that readers of any process see the old or the new one, never a mixture, and need no locks.
 type generation struct {
-	db      *sql.DB
-	stamp   stamp
-	meta    map[string]string
-	docs    []docRow // ordered by path
-	byID    map[int64]*docRow
-	stats   collectionStats
-	terms   termCache
+	db    *sql.DB
+	stamp stamp
+	meta  map[string]string
+	docs  []docRow // ordered by path
+	byID  map[int64]*docRow
+	stats collectionStats
+	terms termCache
+
 	titleDF map[uint32]int // titles that hold a term
 
-	candidates, chunk, chunkStats *sql.Stmt
-	df                            *sql.Stmt
+	candidates, chunk, chunkStats, docStats, df *sql.Stmt
 }
 
-// docRow is a document in memory: everything but its text. Ten thousand of them take about ten MiB.
+// docRow is a document in memory: everything but its text.
 type docRow struct {
 	id        int64
 	path      string
@@ -127,29 +127,9 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 	if g.meta["format"] != formatVersion || g.meta["fingerprint"] != fingerprint {
 		return fmt.Errorf("format %q", g.meta["format"])
 	}
-	rows, err = g.db.QueryContext(ctx, `SELECT id, path, doc_id, fm_id, title, hash, size, mtime, chunks, stats FROM docs ORDER BY path`)
-	if err != nil {
+	if err := g.loadDocs(ctx); err != nil {
 		return err
 	}
-	for rows.Next() {
-		var d docRow
-		var blob []byte
-		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.fmID, &d.title, &d.hash, &d.size, &d.mtime, &d.chunks, &blob); err != nil {
-			rows.Close()
-			return err
-		}
-		d.stats = stats(blob)
-		g.docs = append(g.docs, d)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	for i := range g.docs {
-		g.byID[g.docs[i].id] = &g.docs[i]
-		g.stats.add(&g.docs[i])
-	}
-	g.stats.finish()
-	g.weighTitles()
 	for _, p := range []struct {
 		to  **sql.Stmt
 		sql string
@@ -157,6 +137,7 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 		{&g.candidates, `SELECT rowid FROM fts WHERE fts MATCH ?`},
 		{&g.df, `SELECT doc FROM vocab WHERE term = ?`},
 		{&g.chunk, `SELECT heading, text, digest FROM chunks WHERE id = ?`},
+		{&g.docStats, `SELECT stats FROM docs WHERE id = ?`},
 		{&g.chunkStats, `SELECT id, stats FROM chunks WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`},
 	} {
 		if *p.to, err = g.db.PrepareContext(ctx, p.sql); err != nil {
@@ -164,6 +145,66 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 		}
 	}
 	return nil
+}
+
+// maxHeld bounds the term counts that a generation holds in memory, in bytes: ten thousand Chinese paragraphs take some 15 MiB. Those of further documents are read
+// when they are wanted.
+const maxHeld = 24 << 20
+
+func (g *generation) loadDocs(ctx context.Context) error {
+	rows, err := g.db.QueryContext(ctx, `SELECT id, path, doc_id, title, hash, size, mtime, chunks, stats FROM docs ORDER BY path`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	g.titleDF = make(map[uint32]int)
+	var titles [][]uint32
+	held := 0
+	for rows.Next() {
+		var d docRow
+		var blob sql.RawBytes
+		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.title, &d.hash, &d.size, &d.mtime, &d.chunks, &blob); err != nil {
+			return err
+		}
+		s := stats(blob)
+		if held += len(s); held <= maxHeld {
+			d.stats = append(make(stats, 0, len(s)), s...)
+		}
+		g.stats.add(&d, s)
+		title := s.titles()
+		for _, h := range title {
+			g.titleDF[h]++
+		}
+		titles = append(titles, title)
+		g.docs = append(g.docs, d)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	g.stats.finish()
+	for i := range g.docs {
+		d := &g.docs[i]
+		g.byID[d.id] = d
+		for _, h := range titles[i] {
+			d.titleMass += g.titleIDF(h)
+		}
+	}
+	return nil
+}
+
+// titleIDF tells how telling a word of titles is.
+func (g *generation) titleIDF(h uint32) float64 {
+	return idf(g.stats.docs+prior, float64(g.titleDF[h]))
+}
+
+// statsOf are the term counts of a document.
+func (g *generation) statsOf(ctx context.Context, d *docRow) (stats, error) {
+	if d.stats != nil {
+		return d.stats, nil
+	}
+	var s []byte
+	err := g.docStats.QueryRowContext(ctx, d.id).Scan(&s)
+	return stats(s), err
 }
 
 func (g *generation) close() {
