@@ -33,8 +33,8 @@ func (t token) op(s string) bool { return t.kind == tOp && t.text == s }
 type lexer struct {
 	src  string
 	toks []token
-	// depth counts brackets and CASE; run counts unary operators in a row: both are bounded before any parser recurses.
-	depth, run int
+	// Open brackets and CASEs and unary operators in a row: all are bounded before any parser recurses.
+	depth, cases, run int
 }
 
 // lex reads the whole statement. Beside an error it returns the tokens before it.
@@ -301,11 +301,9 @@ func (l *lexer) word(i int) (int, error) {
 	}
 	switch t.kw {
 	case kwCase:
-		l.depth++
-	case kwEnd:
-		if l.depth > 0 {
-			l.depth--
-		}
+		l.cases++
+	case kwEnd: // a name too
+		l.cases = max(l.cases-1, 0)
 	case kwNot, kwBinary:
 		l.run++
 		return j, l.bound()
@@ -381,7 +379,7 @@ func (l *lexer) operator(i int) (int, error) {
 }
 
 func (l *lexer) bound() error {
-	if l.depth > maxDepth || l.run > maxRun {
+	if l.depth+l.cases > maxDepth || l.run > maxRun {
 		return refuse(codeComplex, "the statement is nested too deeply")
 	}
 	return nil

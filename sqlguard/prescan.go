@@ -166,7 +166,9 @@ func prescan(src string, toks []token) (*scan, error) {
 		case kwLimit:
 			s.limits++
 		case kwOrder:
-			s.orders++
+			if i == 0 || toks[i-1].kw != kwFor { // USE INDEX FOR ORDER BY
+				s.orders++
+			}
 		case kwInto:
 			return nil, refuse(codeNotReadOnly, "INTO (files and variables) is not allowed; leave it out")
 		case kwProcedure:

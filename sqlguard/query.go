@@ -339,6 +339,9 @@ func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
 	if len(n.Rows) == 0 || n.ListArg != "" {
 		failUnsupported("VALUES without rows")
 	}
+	if len(n.Rows) > maxSelects {
+		fail(codeComplex, "VALUES has more than %d rows", maxSelects)
+	}
 	q := &query{}
 	env = c.with(n.With, outer, env, q)
 	x := ctx{sc: &scope{parent: outer}, env: env}
@@ -348,7 +351,7 @@ func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
 		if len(row) != width || width == 0 {
 			fail(codeSyntax, "the rows of VALUES differ in length")
 		}
-		c.enterArm()
+		c.node()
 		b := &selectBody{}
 		arm := &query{body: b}
 		for i, e := range row {
@@ -367,12 +370,4 @@ func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
 	q.order = c.orderBy(ctx{sc: sc, env: env, aliases: unionAlias}, n.Order)
 	q.limit = c.limit(n.Limit)
 	return q
-}
-
-func (c *conv) enterArm() {
-	if c.marks++; c.marks > 2*maxSelects {
-		fail(codeComplex, "VALUES has too many rows")
-	}
-	c.marks--
-	c.node()
 }
