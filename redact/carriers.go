@@ -35,7 +35,7 @@ func (w *scanner) markup(k *key) bool {
 		}
 		p = q + 1
 	}
-	if p >= w.secretEnd {
+	if !w.masked(p) {
 		w.elementValue(k, p)
 	}
 	return true
@@ -45,6 +45,10 @@ func (w *scanner) markup(k *key) bool {
 func (w *scanner) elementValue(k *key, p int) int {
 	b := w.b
 	if p >= len(b) {
+		return 0
+	}
+	if k.kind != kindSecret {
+		w.entityValue(k, skipSpace(b, p), equals)
 		return 0
 	}
 	end := len(b)
@@ -70,10 +74,6 @@ func (w *scanner) elementValue(k *key, p int) int {
 			end = lineEnd(b, p)
 		}
 	}
-	if k.kind != kindSecret {
-		w.entityValue(k, skipSpace(b, p), equals)
-		return 0
-	}
 	if w.harmless(k, b[p:end], true) {
 		return 0
 	}
@@ -91,7 +91,7 @@ func (w *scanner) less(i int) int {
 	p := i + n
 	name := kindNames[k]
 	if n == len(name)+2 {
-		for j := p; j < len(b) && j-p < 4096; j++ {
+		for j := p; j < len(b) && j-p < 512; j++ {
 			if b[j] != '<' {
 				continue
 			}

@@ -109,7 +109,7 @@ func (w *scanner) authParams(p, lim int) int {
 		}
 		c := skipBlank(b, e)
 		if at(b, c) != ',' {
-			return e
+			return max(e, unquoted(b, e, false))
 		}
 		c = skipBlank(b, c+1)
 		j := c
@@ -117,7 +117,7 @@ func (w *scanner) authParams(p, lim int) int {
 			j++
 		}
 		if at(b, j) != '=' {
-			return e
+			return max(e, unquoted(b, e, false))
 		}
 		p = c
 	}
@@ -191,14 +191,14 @@ func (w *scanner) cookies(v, lim int, set bool) int {
 }
 
 // bearer handles the scheme's name outside of its header: "Bearer abc…".
-func (w *scanner) bearer(to int) int {
+func (w *scanner) bearer(to int) {
 	b := w.b
 	p := skipBlank(b, to)
 	if at(b, p) == ':' || at(b, p) == '=' {
 		p = skipBlank(b, p+1)
 	}
 	if p == to || p >= len(b) {
-		return to
+		return
 	}
 	if q, from := opening(b, p); q.c != 0 {
 		p = from
@@ -211,14 +211,12 @@ func (w *scanner) bearer(to int) int {
 		e++
 	}
 	if e > p && b[e-1] == '=' && isAlnum(at(b, e)) { // key=value
-		return to
+		return
 	}
 	v := b[p:e]
 	if len(v) >= 6 && mixed(v) && !plain(v) && !numericOrWord(v) || len(v) >= 20 {
 		w.secret(p, e)
-		return e
 	}
-	return to
 }
 
 // numericOrWord tells whether v is a small thing of prose: a number or words with a hyphen or a full stop.
@@ -232,22 +230,20 @@ func numericOrWord(v []byte) bool {
 }
 
 // basic handles "Basic <base64 of user:password>" outside of its header.
-func (w *scanner) basic(to int) int {
+func (w *scanner) basic(to int) {
 	b := w.b
 	p := skipBlank(b, to)
 	if p == to {
-		return to
+		return
 	}
 	e := p
 	for e < len(b) && (isB64(b[e]) || b[e] == '=') {
 		e++
 	}
 	if e-p < 6 {
-		return to
+		return
 	}
 	if d := decode64(b[p:e]); len(d) > 2 && bytes.IndexByte(d, ':') >= 0 && printable(d) {
 		w.secret(p, e)
-		return e
 	}
-	return to
 }

@@ -36,28 +36,30 @@ var phrases = []phraseText{
 	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName},
 }
 
-func (w *scanner) phrase(n, from, to int) int {
+func (w *scanner) phrase(n, from, to int) {
 	b := w.b
 	p := skipBlank(b, to)
+	if do := phrases[n].do; do <= phParameters && (!w.r.on[kindSQL] || from < w.litEnd) {
+		return
+	}
 	switch phrases[n].do {
 	case phQuoted:
-		return w.quotedLiteral(p, to)
+		w.quotedLiteral(p)
 	case phValue:
 		if b[to-1] == '\'' {
 			p = to - 1
 		}
 		if c := at(b, p); (c == '\'' || c == '\\') && from > 0 && isSpace(b[from-1]) {
-			return w.quotedLiteral(p, to)
+			w.quotedLiteral(p)
 		}
 	case phParen:
-		if at(b, p) == '(' && w.r.on[kindSQL] {
+		if at(b, p) == '(' {
 			end, _ := balanced(b, p)
-			w.add(kindSQL, p+1, end)
-			return max(to, end)
+			w.literal(p+1, end)
 		}
 	case phKey:
 		end, ok := balanced(b[:min(len(b), to+512)], to-1)
-		if ok && at(b, end+1) == '=' && at(b, end+2) == '(' && w.r.on[kindSQL] {
+		if ok && at(b, end+1) == '=' && at(b, end+2) == '(' {
 			e, _ := balanced(b, end+2)
 			for e < len(b) && b[e] == ')' && !isSpace(at(b, e+1)) && e+1 < len(b) && b[e+1] != '.' && b[e+1] != ',' && b[e+1] != '"' && b[e+1] != '\'' && b[e+1] != '\\' && b[e+1] != ')' && b[e+1] != ';' && b[e+1] != ':' { // a value with a bracket in it
 				f := bytes.IndexByte(b[e+1:], ')')
@@ -66,46 +68,48 @@ func (w *scanner) phrase(n, from, to int) int {
 				}
 				e += 1 + f
 			}
-			w.add(kindSQL, end+3, e)
-			return max(to, e)
+			w.literal(end+3, e)
 		}
 	case phSyntax:
 		for n := 0; n < 64 && p < len(b) && b[p] != ':' && b[p] != '\n'; n++ {
 			p++
 		}
 		if at(b, p) == ':' {
-			return w.quotedLiteral(skipBlank(b, p+1), to)
+			w.quotedLiteral(skipBlank(b, p+1))
 		}
 	case phBrace:
-		if at(b, p) == '{' && w.r.on[kindSQL] {
+		if at(b, p) == '{' {
 			end, _ := balanced(b, p)
-			w.add(kindSQL, p+1, end)
-			return max(to, end)
+			w.literal(p+1, end)
 		}
 	case phNear:
+		if to < w.nearEnd {
+			return
+		}
 		q := b[to-1]
 		rest := b[to:min(len(b), to+4096)]
 		end := bytes.Index(rest, []byte{q, ' ', 'a', 't', ' ', 'l', 'i', 'n', 'e'})
 		if end < 0 && q == '"' && len(rest) > 0 { // SQLite: near "x": syntax error
 			end = bytes.Index(rest, []byte("\": syntax error"))
 		}
-		if end > 0 && w.r.on[kindSQL] {
-			w.add(kindSQL, to, to+end)
-			return to + end
+		if end > 0 {
+			w.literal(to, to+end)
+		} else {
+			w.nearEnd = to + len(rest)
 		}
 	case phBinding:
 		w.binding(p)
 	case phParameters:
 		w.parameters(p)
 	case phIdentified:
-		return w.identified(p, to)
+		w.identified(p, to)
 	case phBearer:
 		if w.r.on[kindSecret] && (from == 0 || !isWord(b[from-1])) {
-			return w.bearer(to)
+			w.bearer(to)
 		}
 	case phBasic:
 		if w.r.on[kindSecret] && (from == 0 || !isWord(b[from-1])) {
-			return w.basic(to)
+			w.basic(to)
 		}
 	case phHost:
 		w.saidHost(p, phrases[n].text)
@@ -134,24 +138,30 @@ func (w *scanner) phrase(n, from, to int) int {
 			}
 		}
 	}
-	return to
 }
 
 // quotedLiteral masks the quoted text at p.
-func (w *scanner) quotedLiteral(p, to int) int {
-	q, from := opening(w.b, p)
-	if q.c == 0 || !w.r.on[kindSQL] {
-		return to
+func (w *scanner) quotedLiteral(p int) {
+	if q, from := opening(w.b, p); q.c != 0 {
+		end, _, _ := closing(w.b, from, q)
+		w.literal(from, end)
 	}
-	end, next, _ := closing(w.b, from, q)
-	w.add(kindSQL, from, end)
-	return max(to, next)
+}
+
+// literal records a literal, inside of which no other phrase is looked for.
+func (w *scanner) literal(from, to int) {
+	w.litEnd = max(w.litEnd, to)
+	w.add(kindSQL, from, to)
 }
 
 // binding handles Hibernate's "[1] as [VARCHAR] - [x]" and "(1:VARCHAR) <- [x]": the last bracket of the line is the value.
 func (w *scanner) binding(p int) {
 	b := w.b
+	if p < w.paramEnd {
+		return
+	}
 	end := lineEnd(b, p)
+	w.paramEnd = end
 	for _, sep := range [...]string{"- [", "- ["} {
 		if i := bytes.Index(b[p:end], []byte(sep)); i >= 0 && w.r.on[kindSQL] {
 			from := p + i + len(sep)
@@ -168,11 +178,12 @@ func (w *scanner) binding(p int) {
 // parameters handles MyBatis (x(String), …), PostgreSQL ($1 = 'x', …) and SQLAlchemy ([parameters: ('x', 1)]).
 func (w *scanner) parameters(p int) {
 	b := w.b
-	if p >= len(b) || !w.r.on[kindSQL] {
+	if p >= len(b) || p < w.paramEnd {
 		return
 	}
 	end := lineEnd(b, p)
 	line := b[p:end]
+	w.paramEnd = end
 	switch {
 	case b[p] == '(' || b[p] == '[':
 		end, _ := balanced(b, p)
@@ -185,10 +196,10 @@ func (w *scanner) parameters(p int) {
 }
 
 // identified handles IDENTIFIED BY 'x', IDENTIFIED BY x and IDENTIFIED WITH plugin AS|BY 'x'.
-func (w *scanner) identified(p, to int) int {
+func (w *scanner) identified(p, to int) {
 	b := w.b
 	if !w.r.on[kindSecret] {
-		return to
+		return
 	}
 	if b[to-1] == 'h' || b[to-1] == 'H' {
 		for n := 0; n < 64 && p < len(b) && !isSpace(b[p]); n++ {
@@ -197,14 +208,9 @@ func (w *scanner) identified(p, to int) int {
 		p = w.skipWords(p+1, "as", "by")
 	}
 	p = w.skipWords(p, "password", "values")
-	if p >= len(b) {
-		return to
+	if p < len(b) && !w.masked(p) {
+		w.secretValue(&key{from: to, to: to, kind: kindSecret, password: true}, p, equals)
 	}
-	k := key{from: to, to: to, kind: kindSecret, password: true}
-	if p < w.secretEnd {
-		return to
-	}
-	return max(to, w.secretValue(&k, p, equals))
 }
 
 // saidHost handles the sentences of resolvers and dialers.

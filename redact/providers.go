@@ -64,32 +64,39 @@ func (cs charset) has(c byte) bool {
 	return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '<' && c != '>' && c != '`' && c != '\\' && c != ';' && c != ',' && c != '&' && c != ')'
 }
 
+// maxProviders is room for the table of providers.
+const maxProviders = 256
+
 // provider checks the token after a prefix and masks it.
-func (w *scanner) provider(n, from, to int) int {
+func (w *scanner) provider(n, from, to int) {
 	b, p := w.b, providers[n]
+	if from < int(w.provEnd[n]) {
+		return
+	}
 	if !w.r.on[kindSecret] || string(b[from:to]) != p.text || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' {
-		return to
+		return
 	}
 	e := to
 	for e < len(b) && p.cs.has(b[e]) {
 		e++
 	}
 	w.steps += e - to
+	w.provEnd[n], w.provAny = int32(e), true
 	for e > to && (b[e-1] == '.' || b[e-1] == '-') {
 		e--
 	}
 	if e-to < p.min {
-		return to
+		return
 	}
 	v := b[to:e]
 	if p.cs == csURL && p.keep == 0 && (!hasDigit(v) || dnsWords(v)) {
-		return to
+		return
 	}
 	if p.cs == csWord && p.keep == 0 && len(p.text) <= 4 && !hasDigit(v) {
-		return to
+		return
 	}
 	if w.r.o.KeepPlaceholders && (placeholder(v) || bytes.IndexByte(v, '{') >= 0) {
-		return to
+		return
 	}
 	if p.text[0] == '.' { // the id before the marker is part of the token
 		for from > 0 && isAlnum(b[from-1]) && to-from < 40 {
@@ -97,7 +104,6 @@ func (w *scanner) provider(n, from, to int) int {
 		}
 	}
 	w.secret(from+p.keep, e)
-	return e
 }
 
 func hasDigit(v []byte) bool {
@@ -131,10 +137,10 @@ func dnsWords(v []byte) bool {
 }
 
 // jwt masks header.payload.signature; a header with a payload alone is enough.
-func (w *scanner) jwt(from int) int {
+func (w *scanner) jwt(from int) {
 	b := w.b
-	if !w.r.on[kindSecret] || !has(b, from, "eyJ") || from > 0 && isWord(b[from-1]) {
-		return from + 3
+	if !w.r.on[kindSecret] || from < w.jwtEnd || !has(b, from, "eyJ") || from > 0 && isWord(b[from-1]) {
+		return
 	}
 	e, dots, part := from, 0, 0
 	for e < len(b) && (isB64(b[e]) || b[e] == '.' || b[e] == '=') {
@@ -149,18 +155,18 @@ func (w *scanner) jwt(from int) int {
 		e++
 	}
 	w.steps += e - from
+	w.jwtEnd = e
 	for e > from && b[e-1] == '.' {
 		e--
 	}
 	if dots == 0 {
 		if d := decode64(b[from:e]); e-from < 24 || !w.r.holds(d) {
-			return from + 3
+			return
 		}
 	} else if e-from < 16 {
-		return from + 3
+		return
 	}
 	w.secret(from, e)
-	return e
 }
 
 // armor masks PEM and PGP blocks whole, whatever they hold, in one line or in many. A block without an end takes the rest of the event; an end without a
@@ -207,7 +213,9 @@ func (w *scanner) armor(from int) int {
 		for end < len(b) && b[end] != '\n' && !has(b, end, "-----") {
 			end++
 		}
-		end = min(len(b), end+5)
+		if has(b, end, "-----") {
+			end += 5
+		}
 	} else {
 		w.armorOpen = true
 	}
@@ -225,10 +233,10 @@ func allB64(s []byte) bool {
 }
 
 // base64 decodes the run around a key word in base64 and masks it when it holds a secret.
-func (w *scanner) base64(from, to int) int {
+func (w *scanner) base64(from, to int) {
 	b := w.b
 	if !w.r.on[kindSecret] || to <= w.b64End {
-		return to
+		return
 	}
 	l, r := from, to
 	for l > w.b64End && isB64(b[l-1]) {
@@ -244,15 +252,17 @@ func (w *scanner) base64(from, to int) int {
 	}
 	if w.r.holds(decode64(b[l:r])) {
 		w.secret(l, r)
-		return r
+		return
 	}
-	for s := l; s < from; s++ { // "path/" or "key-" before the encoded text belongs to the alphabet too
-		if c := b[s]; (c == '/' || c == '-' || c == '_' || c == '+') && from-s < 512 && w.r.holds(decode64(b[s+1:r])) {
-			w.secret(s+1, r)
-			return r
+	for s, n := from-1, 0; s >= l && n < 4; s-- { // "path/" or "key-" before the encoded text belongs to the alphabet too
+		if c := b[s]; c == '/' || c == '-' || c == '_' || c == '+' {
+			n++
+			if w.r.holds(decode64(b[s+1 : r])) {
+				w.secret(s+1, r)
+				return
+			}
 		}
 	}
-	return to
 }
 
 // decode64 decodes either alphabet, with or without padding, as far as it goes; nil when it is not text.

@@ -23,8 +23,9 @@ type scanner struct {
 	b     []byte // what is being scanned: the event or a view of it
 	spans []span // in offsets of b
 
-	// Guards that keep the walk linear: each is the end of what a family of checks has already looked at.
-	identEnd, secretEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, sqlEnd, urlEnd, cmdEnd, atEnd int
+	guards
+	provEnd [maxProviders]int32 // by provider: what was looked at in vain
+	provAny bool
 
 	cmdCount int
 	sqlWaste int
@@ -41,6 +42,13 @@ type scanner struct {
 	armorOpen bool  // a PEM block did not end in the text
 	blockOpen int   // indentation of a key whose block scalar may go on, or -1
 	steps     int   // bytes that checks looked at, for the test of linear time
+}
+
+// guards keep the walk linear: each is the end of what a family of checks has already looked at.
+type guards struct {
+	identEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, jwtEnd, sqlEnd, urlEnd int
+	cmdEnd, atEnd, litEnd, paramEnd, nearEnd, lineTo                            int
+	secretFrom, secretEnd                                                       int // the value that was masked last
 }
 
 // quote is an opening quote: its character and the backslashes before it.
@@ -92,8 +100,11 @@ func (w *scanner) begin(b []byte) {
 	w.b = b
 	w.spans = w.spans[:0]
 	w.sawData, w.sawKind = false, 0
-	w.identEnd, w.secretEnd, w.numEnd, w.dotEnd, w.colonEnd, w.hostEnd, w.b64End, w.sqlEnd, w.urlEnd, w.cmdEnd, w.atEnd = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	w.guards = guards{}
 	w.cmdCount, w.sqlWaste, w.sqlText, w.quotePos, w.quoteOdd = 0, 0, "", 0, false
+	if w.provAny {
+		w.provEnd, w.provAny = [maxProviders]int32{}, false
+	}
 }
 
 // collect moves the findings of the scan into the offsets of the event.
@@ -126,13 +137,14 @@ func (w *scanner) walk(a *automaton) {
 	}
 }
 
-// hit looks at the trigger t found at b[from:to]. A result beyond to says that everything before it is dealt with.
+// hit looks at the trigger t found at b[from:to]. A result beyond to says that the walk goes on there: only masks and PEM blocks are jumped over, because a key
+// may begin inside of anything else that was masked and have its value behind it.
 func (w *scanner) hit(t trigger, from, to int) int {
 	switch t.h {
 	case onKey:
 		w.key(from, to)
 	case onURL:
-		return w.url(from)
+		w.url(from)
 	case onAt:
 		w.address(from)
 	case onLess:
@@ -150,19 +162,19 @@ func (w *scanner) hit(t trigger, from, to int) int {
 	case onPlus:
 		w.phonePlus(from)
 	case onProvider:
-		return w.provider(t.arg, from, to)
+		w.provider(t.arg, from, to)
 	case onArmor:
 		return w.armor(from)
 	case onJWT:
-		return w.jwt(from)
+		w.jwt(from)
 	case onBase64:
-		return w.base64(from, to)
+		w.base64(from, to)
 	case onSuffix:
 		w.hostSuffix(from, to)
 	case onSQL:
-		return w.sql(from, to)
+		w.sql(from, to)
 	case onPhrase:
-		return w.phrase(t.arg, from, to)
+		w.phrase(t.arg, from, to)
 	case onCommand:
 		w.command(t.arg, from, to)
 	case onIBAN:

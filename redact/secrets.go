@@ -29,7 +29,7 @@ func (w *scanner) key(from, to int) {
 		w.keyed(&k, v, d)
 	case k.kind != kindSecret:
 		w.entityProse(&k)
-	case k.from < w.secretEnd: // inside of a value that is masked
+	case w.masked(k.from):
 	case w.flag(&k) == 0:
 		w.prose(&k)
 	}
@@ -56,7 +56,7 @@ func (w *scanner) keyed(k *key, v int, d delimiter) int {
 		return w.entityValue(k, v, d)
 	}
 	b := w.b
-	if v < w.secretEnd {
+	if w.masked(v) {
 		return 0
 	}
 	if v >= len(b) {
@@ -78,13 +78,13 @@ func (w *scanner) keyed(k *key, v int, d delimiter) int {
 func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 	b := w.b
 	if q, from := opening(b, v); q.c != 0 {
-		end, next, ok := closing(b, from, q)
+		in := b
+		if k.weak || k.code { // what may stay must not be looked at again and again
+			in = b[:min(len(b), from+1024)]
+		}
+		end, next, ok := closing(in, from, q)
 		if !ok && !k.weak {
 			w.open = q
-		}
-		if ok && next < len(b) && (isAlnum(b[next]) && q.n == 0) { // "a"b is one word to a shell
-			end = unquoted(b, next, false)
-			next = end
 		}
 		if from >= end {
 			return next
@@ -141,6 +141,9 @@ func trimRight(b []byte, from, to int) int {
 	return to
 }
 
+// masked tells whether b[i] is inside of the value that was masked last.
+func (w *scanner) masked(i int) bool { return i >= w.secretFrom && i < w.secretEnd }
+
 // secret records a secret, without the blanks around it.
 func (w *scanner) secret(from, to int) {
 	for from < to && isSpace(w.b[from]) {
@@ -148,7 +151,7 @@ func (w *scanner) secret(from, to int) {
 	}
 	to = trimRight(w.b, from, to)
 	w.steps += to - from
-	w.secretEnd = max(w.secretEnd, to)
+	w.secretFrom, w.secretEnd = from, to
 	w.add(kindSecret, from, to)
 }
 
@@ -207,7 +210,7 @@ func (w *scanner) block(k *key, v int) int {
 	return end
 }
 
-// limit is the end of the text that a value at v may take: the end of the quoted text around or at it, or of the line.
+// limit is the end of the text that a header's value at v may take: the end of the quoted text around or at it, or of the line.
 func (w *scanner) limit(k *key, v int) int {
 	b := w.b
 	if o := k.from - 1; o >= 0 && isQuote(b[o]) && !isQuote(at(b, k.to)) && at(b, k.to) != '\\' { // 'Cookie: a=b' -X POST
@@ -215,8 +218,17 @@ func (w *scanner) limit(k *key, v int) int {
 		for o-n > 0 && b[o-n-1] == '\\' {
 			n++
 		}
-		end, _, _ := closing(b, v, quote{b[o], n})
-		return min(end, lineEnd(b, v))
+		for i := v; ; i++ {
+			if i >= len(b) || b[i] == '\n' {
+				return i
+			}
+			if b[i] == b[o] && (n > 0) == (b[i-1] == '\\') {
+				for n > 0 && i > v && b[i-1] == '\\' {
+					i--
+				}
+				return i
+			}
+		}
 	}
 	if q, from := opening(b, v); q.c != 0 {
 		end, _, _ := closing(b, from, q)
@@ -226,18 +238,10 @@ func (w *scanner) limit(k *key, v int) int {
 		end, _ := balanced(b, v)
 		return end
 	}
-	end := lineEnd(b, v)
-	for i := v; i < end; i++ { // a quote that opened before the key ends the value
-		if b[i] == '"' && !isAlnum(at(b, i+1)) && at(b, i-1) != '=' && at(b, i-1) != ',' {
-			for i > v && b[i-1] == '\\' {
-				i--
-			}
-			if n := bytes.Count(b[v:i], []byte{'"'}); n%2 == 0 {
-				return i
-			}
-		}
+	if v >= w.lineTo {
+		w.lineTo = lineEnd(b, v)
 	}
-	return end
+	return w.lineTo
 }
 
 // harmless tells whether a value under a secret's key says nothing: null, a count, a mask, a word of the message.

@@ -34,13 +34,13 @@ var sqlWords = func() map[string]sqlRole {
 }()
 
 // sql looks at a word that can begin a statement. Only a span that reads as a statement is touched: the lexer fed with prose would eat its numbers.
-func (w *scanner) sql(from, to int) int {
+func (w *scanner) sql(from, to int) {
 	b := w.b
 	if from < w.sqlEnd || !w.r.on[kindSQL] || from > 0 && (isWord(b[from-1]) || b[from-1] == '.' || b[from-1] == '-') || isWord(at(b, to)) || at(b, to) == '.' || at(b, to) == '-' || at(b, to) == '(' && !hasFold(b, from, "values") {
-		return to
+		return
 	}
 	if c := at(b, to); !isSpace(c) && c != '(' && c != '*' && c != '/' && c != '`' && c != '\\' && c != '\'' && c != '"' {
-		return to
+		return
 	}
 	end, unescape := w.sqlRegion(from)
 	src, off := w.sqlSource(from, end, unescape)
@@ -52,26 +52,27 @@ func (w *scanner) sql(from, to int) int {
 		w.spans = w.spans[:mark]
 		w.sqlWaste += reached
 		if w.sqlWaste < 4*len(b)+1<<12 { // a walk that led nowhere may be repeated from the next word, within linear work
-			return to
+			return
 		}
 	}
 	w.sqlEnd = st.origin(reached)
-	return to
 }
 
 // sqlRegion is the end of the text that may belong to a statement at b[from]: the end of the quoted text around it, or of the event. unescape tells that the
 // quotes inside are escaped.
 func (w *scanner) sqlRegion(from int) (end int, unescape bool) {
 	b := w.b
+	if w.sqlWaste > 4*len(b)+1<<12 {
+		return len(b), false
+	}
 	if from > 0 && (b[from-1] == '"' || b[from-1] == '\'') {
 		n := 0
 		for from-1-n > 0 && b[from-2-n] == '\\' {
 			n++
 		}
-		if e, next, ok := closing(b, from, quote{b[from-1], n}); ok && !isAlnum(at(b, next)) {
-			return e, b[from-1] == '"' || n > 0
-		}
-		return len(b), n > 0
+		e, _, ok := closing(b, from, quote{b[from-1], n})
+		w.sqlWaste += e - from
+		return e, n > 0 || ok && b[from-1] == '"'
 	}
 	// Inside of a JSON string: an odd number of bare quotes before, on this line.
 	for ; w.quotePos < from; w.quotePos++ {
@@ -85,7 +86,9 @@ func (w *scanner) sqlRegion(from int) (end int, unescape bool) {
 		}
 	}
 	if w.quoteOdd {
-		if e, next, ok := closing(b, from, quote{'"', 0}); ok {
+		e, next, ok := closing(b, from, quote{'"', 0})
+		w.sqlWaste += e - from
+		if ok {
 			if c := at(b, next); next >= len(b) || isSpace(c) || c == ',' || c == '}' || c == ']' || c == ':' || c == ')' || c == ';' {
 				return e, true
 			}

@@ -6,7 +6,7 @@ import "bytes"
 const maxURL = 2048
 
 // url handles "://": userinfo is a secret, the host is infrastructure.
-func (w *scanner) url(i int) int {
+func (w *scanner) url(i int) {
 	b := w.b
 	s := i
 	for s > 0 && i-s < 32 && (isAlnum(b[s-1]) || b[s-1] == '+' || b[s-1] == '-' || b[s-1] == '.') {
@@ -14,7 +14,7 @@ func (w *scanner) url(i int) int {
 	}
 	a := i + 3
 	if a <= w.urlEnd {
-		return a
+		return
 	}
 	scheme := b[s:i]
 	web := len(scheme) >= 2 && (hasFold(scheme, 0, "http") || hasFold(scheme, 0, "ws") || hasFold(scheme, 0, "file"))
@@ -28,7 +28,7 @@ func (w *scanner) url(i int) int {
 			}
 			break
 		}
-		if c <= ' ' || c == '"' || c == '>' || c == '`' || c == '\\' {
+		if c <= ' ' || c == ':' && has(b, end, "://") || c == '"' || c == '>' || c == '`' || c == '\\' {
 			break
 		}
 		if c == '\'' && !isAlnum(at(b, end+1)) {
@@ -69,7 +69,6 @@ func (w *scanner) url(i int) int {
 	if w.r.on[kindHost] && len(scheme) > 0 && !hasFold(scheme, 0, "file") && !hasFold(scheme, 0, "classpath") {
 		w.hostList(host, lastAt >= a || !web)
 	}
-	return max(a, host)
 }
 
 // portLike tells whether an authority without userinfo is complete: no colon, or a port behind the last one.

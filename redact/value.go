@@ -242,6 +242,9 @@ func closing(b []byte, i int, q quote) (end, next int, ok bool) {
 			p++ // doubled, as in SQL
 			continue
 		}
+		if isAlnum(at(b, j+1)) { // an apostrophe, or a quote that somebody forgot to escape: what follows belongs to the value
+			continue
+		}
 		return j - q.n, j + 1, true
 	}
 }

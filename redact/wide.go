@@ -63,7 +63,7 @@ func (w *scanner) wideKey(n, from, to int) {
 		}
 		return
 	}
-	if from >= w.secretEnd {
+	if !w.masked(from) {
 		w.wideProse(&k, p, q)
 	}
 }
