@@ -52,6 +52,7 @@ var layers = map[string][]string{
 	"tools/mysql":              {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
 	"tools/mysql/server":       {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
 	"internal/mcpserver":       {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
+	"internal/servertest":      {},
 	"cmd/mcp-gateway":          {"…"},
 }
 
@@ -84,7 +85,7 @@ var tests = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-interna
 var sqlOwners = []string{"tools/mysql/server", "tools/rag/folder", "canonical/filestore", "audit"}
 
 // testingOwners are suites for other packages' tests.
-var testingOwners = []string{"boundary/boundarytest", "canonical/canonicaltest"}
+var testingOwners = []string{"boundary/boundarytest", "canonical/canonicaltest", "internal/servertest"}
 
 type pkg struct {
 	ImportPath, Doc                    string
