@@ -40,6 +40,7 @@ type generation struct {
 	meta  map[string]string
 	docs  []docRow // ordered by path
 	byID  map[int64]*docRow
+	names map[string]*docRow
 	stats collectionStats
 	terms termCache
 
@@ -97,7 +98,7 @@ func openGeneration(ctx context.Context, path, fingerprint string) (*generation,
 	// Readers share nothing but the page cache of the system; more connections than this would only multiply the cache of each.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	g := &generation{db: db, stamp: st, meta: map[string]string{}, byID: map[int64]*docRow{}}
+	g := &generation{db: db, stamp: st, meta: map[string]string{}, byID: map[int64]*docRow{}, names: map[string]*docRow{}}
 	if err := g.load(ctx, fingerprint); err != nil {
 		db.Close()
 		if ctx.Err() != nil {
@@ -184,7 +185,7 @@ func (g *generation) loadDocs(ctx context.Context) error {
 	g.stats.finish()
 	for i := range g.docs {
 		d := &g.docs[i]
-		g.byID[d.id] = d
+		g.byID[d.id], g.names[d.path] = d, d
 		for _, h := range titles[i] {
 			d.titleMass += g.titleIDF(h)
 		}
@@ -195,6 +196,14 @@ func (g *generation) loadDocs(ctx context.Context) error {
 // titleIDF tells how telling a word of titles is.
 func (g *generation) titleIDF(h uint32) float64 {
 	return idf(g.stats.docs+prior, float64(g.titleDF[h]))
+}
+
+// byName is the document at a path, nil if there is none.
+func (g *generation) byName(path string) *docRow {
+	if g == nil {
+		return nil
+	}
+	return g.names[path]
 }
 
 // statsOf are the term counts of a document.
