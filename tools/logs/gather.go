@@ -180,8 +180,13 @@ func (l *lane) Emit(e Event) error {
 	if e.Time < l.from || e.Time >= l.to {
 		return nil
 	}
-	l.r.load(e.Text, e.Labels)
 	m := l.s.match
+	if m.level != line.None {
+		if v, ok := line.QuickLevel(e.Text); ok && v < m.level {
+			return nil
+		}
+	}
+	l.r.load(e.Text, e.Labels)
 	if !m.match(l.r) {
 		if m.level != line.None && l.r.level() == line.None {
 			l.s.noLvl.Add(1)

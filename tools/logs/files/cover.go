@@ -44,7 +44,7 @@ func cover(files []*file, from, to int64, now time.Time) logs.Report {
 	} else if q >= to-hi {
 		hi = max(hi, to)
 	}
-	hi++ // the last event itself is covered; the end is exclusive
+	hi += int64(time.Millisecond) // the last event itself is covered; the end is exclusive
 	if lo < to && hi > from {
 		rep.CoveredFrom, rep.CoveredTo = time.Unix(0, max(lo, from)).UTC(), time.Unix(0, min(hi, to)).UTC()
 	}

@@ -29,6 +29,7 @@ type Options struct {
 type Source struct {
 	patterns []pattern
 	loc      *time.Location
+	segment  int64 // segmentBytes; smaller in tests
 }
 
 var _ logs.Source = (*Source)(nil)
@@ -43,7 +44,7 @@ var errPaths = errors.New("files: paths")
 
 // New checks the options. It does no I/O beyond the zone's table.
 func New(o Options) (*Source, error) {
-	s := &Source{loc: time.UTC}
+	s := &Source{loc: time.UTC, segment: segmentBytes}
 	if o.Timezone != "" {
 		loc, err := time.LoadLocation(o.Timezone)
 		if err != nil {

@@ -43,6 +43,11 @@ func newScanner(ctx context.Context, w *search, seg segment, lane logs.Lane, buf
 	s := &scanner{ctx: ctx, w: w, seg: seg, lane: lane, buf: buf, from: w.q.From.UnixNano(), to: w.q.To.UnixNano()}
 	s.clock = line.NewClock(w.src.loc, seg.f.info.ModTime())
 	s.last = seg.f.first
+	if seg.from > 0 && seg.f.timed {
+		if _, t, ok := seg.f.timeAt(s.base(), s.clock); ok {
+			s.last = t
+		}
+	}
 	if len(w.q.Need) > 0 && seg.f.shape != loose {
 		s.find = newFinder(w.q.Need)
 	}
@@ -60,7 +65,7 @@ func (s *scanner) run() error {
 	b := s.buf[:0]
 	var (
 		read  int64 // bytes of the segment read
-		size  = s.seg.to - s.seg.from
+		size  = s.seg.to - s.base()
 		plain = s.seg.f.pack == none
 		skip  = s.seg.from > 0 // until the first event begins
 		eof   bool
@@ -78,7 +83,7 @@ func (s *scanner) run() error {
 		switch {
 		case errors.Is(err, io.EOF):
 			eof = true
-			if plain && s.seg.from+read < s.seg.f.size && read < size {
+			if plain && s.base()+read < s.seg.f.size && read < size {
 				s.w.failed.Store(true) // it became shorter while it was read
 			}
 		case err != nil:
@@ -89,13 +94,13 @@ func (s *scanner) run() error {
 			continue
 		}
 		if skip {
-			at := s.firstEvent(b, s.seg.from)
+			at := s.firstEvent(b)
 			if at < 0 {
 				b = b[:0]
 				continue
 			}
 			// An event that begins behind the end belongs to the next segment.
-			if s.seg.from+read-int64(len(b)-at) >= s.seg.to {
+			if s.base()+read-int64(len(b)-at) >= s.seg.to {
 				return nil
 			}
 			b, skip = s.shift(b, at), false
@@ -136,15 +141,18 @@ func (s *scanner) open() (io.Reader, func(), error) {
 	if s.seg.f.pack != none {
 		return s.seg.f.open()
 	}
-	return s.seg.f.section(s.seg.from, s.seg.f.size), func() {}, nil
+	return s.seg.f.section(s.base(), s.seg.f.size), func() {}, nil
 }
 
 func (s *scanner) shift(b []byte, n int) []byte {
 	return b[:copy(b, b[n:])]
 }
 
-// firstEvent is the offset of the first line that begins an event, for a block that begins at off of the file.
-func (s *scanner) firstEvent(b []byte, off int64) int {
+// base is where reading begins: one byte before the segment, so that a line that begins with the segment is seen to begin there.
+func (s *scanner) base() int64 { return max(s.seg.from-1, 0) }
+
+// firstEvent is the offset of the first line that begins an event, in a block that begins somewhere within a line.
+func (s *scanner) firstEvent(b []byte) int {
 	at := bytes.IndexByte(b, '\n') + 1
 	if at == 0 {
 		return -1
@@ -270,12 +278,31 @@ func (s *scanner) candidates(b []byte) error {
 			end = stop + 1
 		}
 		end = min(end, len(b))
+		s.inherit(b, start)
 		if _, err := s.events(b[start:end], true); err != nil {
 			return err
 		}
 		pos = end
 	}
 	return nil
+}
+
+// inheritWithin is how far back the time of an event that carries none is looked for.
+const inheritWithin = 64 << 10
+
+// inherit notes the time of the event in front of start, when the one at start carries none.
+func (s *scanner) inherit(b []byte, start int) {
+	if _, ok := s.clock.Time(b[start:index(b, start, '\n')]); ok {
+		return
+	}
+	for at := start; at > 0 && start-at < inheritWithin; {
+		begin := bytes.LastIndexByte(b[:at-1], '\n') + 1
+		if t, ok := s.clock.Time(b[begin : at-1]); ok {
+			s.last = t
+			return
+		}
+		at = begin
+	}
 }
 
 // events splits b into events. complete tells that no line follows that could belong to the last of them.

@@ -130,7 +130,7 @@ func (w *search) plan(ctx context.Context, files []*file, from, to int64) ([]seg
 				w.skip(f, b, f.size)
 			}
 		}
-		out = append(out, split(f, start, end)...)
+		out = append(out, w.split(f, start, end)...)
 	}
 	return out, nil
 }
@@ -142,8 +142,9 @@ func (w *search) skip(f *file, from, to int64) {
 }
 
 // split cuts a part of a file into segments.
-func split(f *file, start, end int64) []segment {
-	if f.pack != none || f.shape == loose || f.shape == wrapped || end-start <= segmentBytes*3/2 {
+func (w *search) split(f *file, start, end int64) []segment {
+	size := w.src.segment
+	if f.pack != none || f.shape == loose || f.shape == wrapped || end-start <= size*3/2 {
 		if start >= end {
 			return nil
 		}
@@ -151,7 +152,7 @@ func split(f *file, start, end int64) []segment {
 	}
 	var out []segment
 	for start < end {
-		next := min(start+segmentBytes, end)
+		next := min(start+size, end)
 		out = append(out, segment{f, start, next})
 		start = next
 	}
@@ -174,7 +175,7 @@ func (w *search) again(from int64) []segment {
 	}
 	var cut []segment
 	for _, s := range out {
-		cut = append(cut, split(s.f, s.from, s.to)...)
+		cut = append(cut, w.split(s.f, s.from, s.to)...)
 	}
 	return cut
 }

@@ -300,3 +300,22 @@ func hexRune(s []byte) (rune, int) {
 	}
 	return r, 4
 }
+
+// QuickLevel reads the level of a JSON line without taking all of it apart. ok is false when only Parse can tell.
+func QuickLevel(b []byte) (l Level, ok bool) {
+	if len(b) == 0 || b[0] != '{' {
+		return None, false
+	}
+	wrapper := false
+	walkTop(b, func(key, value []byte, kind byte) bool {
+		if string(key) == "log" {
+			wrapper = true
+			return false
+		}
+		if k, rank := role(key); k == roleLevel && rank == rankSure && (kind == '"' || kind == '0') && bytes.IndexByte(value, '\\') < 0 {
+			l = levelOf(key, value)
+		}
+		return l == None
+	})
+	return l, l != None && !wrapper
+}
