@@ -185,14 +185,14 @@ func (c *conv) join(x ctx, n *sp.JoinTableExpr) (fromItem, []visible) {
 		on.sc = &scope{parent: x.sc.parent, vis: vis, rels: x.sc.rels[from:], later: x.sc.later}
 		j.on = c.condition(on, n.Condition.On)
 	case len(n.Condition.Using) > 0:
-		j.on, vis = c.using(n, lv, rv)
+		j.on, vis = c.using(x.sc, n, lv, rv)
 		unify(x.sc.rels[from], x.sc.rels[middle])
 	}
 	return j, vis
 }
 
 // using writes USING (c) as an equality and leaves one column c to be named: that of the right table for RIGHT JOIN, else that of the left.
-func (c *conv) using(n *sp.JoinTableExpr, lv, rv []visible) (expr, []visible) {
+func (c *conv) using(s *scope, n *sp.JoinTableExpr, lv, rv []visible) (expr, []visible) {
 	var conds []expr
 	var merged []visible
 	used := map[visible]bool{}
@@ -219,6 +219,7 @@ func (c *conv) using(n *sp.JoinTableExpr, lv, rv []visible) (expr, []visible) {
 			l = r
 		}
 		merged = append(merged, l)
+		s.merged = append(s.merged, key)
 	}
 	first, second := lv, rv
 	if n.Join == sp.RightJoinType {

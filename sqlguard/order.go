@@ -1,6 +1,7 @@
 package sqlguard
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -53,7 +54,8 @@ func (c *conv) groupItem(x ctx, e sp.Expr) expr {
 	}
 	if n, ok := e.(*sp.ColName); ok && n.Qualifier.IsEmpty() {
 		key := fold(n.Name.String())
-		if _, found := x.sc.lookup(key); found == 0 {
+		// A column of one table comes before an output of that name; what several tables have, joined by USING or not, does not.
+		if _, found := x.sc.lookup(key); found != 1 || slices.Contains(x.sc.merged, key) {
 			if o := c.findOutput(x.sc, n.Name.String(), key); o >= 0 {
 				c.facts.column("", n.Name.String())
 				c.maskedOutput(x.sc.outs[o], n.Name.String())

@@ -24,6 +24,7 @@ type scope struct {
 	items  []selectItem // their expressions
 	group  []visible    // plain columns of GROUP BY
 	named  []string     // windows by name, folded
+	merged []string     // columns that USING made one, folded
 	later  []string     // aliases of the select list, which WHERE and ON cannot name
 	union  bool         // the ORDER BY of a set operation: outputs only
 }
