@@ -55,6 +55,14 @@ func (c *connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect gives a session that passed every check, or an error.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	s, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (c *connector) open(ctx context.Context) (*session, error) {
 	s, err := c.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -136,13 +144,15 @@ func (s *session) setup(ctx context.Context, timeout time.Duration, writable boo
 	if err := s.exec(ctx, "SET SESSION TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
-	set := fmt.Sprintf("SET SESSION autocommit=1, sql_auto_is_null=0, sql_mode='%s', time_zone='%s', group_concat_max_len=%d, max_error_count=%d, ", sqlMode, timeZone, concatMax, maxWarnings)
-	if s.maria {
-		set += fmt.Sprintf("max_statement_time=%.3f", timeout.Seconds())
-	} else {
-		set += fmt.Sprintf("max_execution_time=%d", timeout.Milliseconds())
-	}
+	set := fmt.Sprintf("SET SESSION autocommit=1, sql_auto_is_null=0, sql_mode='%s', time_zone='%s', group_concat_max_len=%d, max_error_count=%d", sqlMode, timeZone, concatMax, maxWarnings)
 	if err := s.exec(ctx, set); err != nil {
+		return err
+	}
+	limit := fmt.Sprintf("SET SESSION max_execution_time=%d", timeout.Milliseconds())
+	if s.maria {
+		limit = fmt.Sprintf("SET SESSION max_statement_time=%.3f", timeout.Seconds())
+	}
+	if err := s.exec(ctx, limit); err != nil && !isNumber(err, 1193) { // a server without such a limit is left to the kill
 		return err
 	}
 	if err := s.verify(ctx); err != nil {

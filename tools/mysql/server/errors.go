@@ -132,10 +132,10 @@ func classifyNumber(op string, n uint16) error {
 	return fault.New(fault.BackendError, op, cause).WithHint(fmt.Sprintf("the database answered with error %d", n))
 }
 
-// gone tells that there was nothing left to kill.
-func gone(err error) bool {
+// isNumber tells whether err is that error of the server.
+func isNumber(err error, n uint16) bool {
 	me, ok := errors.AsType[*driversql.MySQLError](err)
-	return ok && me.Number == 1094
+	return ok && me.Number == n
 }
 
 func codeOf(err error) fault.Code { return fault.CodeOf(classify("server.kill", err)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -42,7 +43,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 func TestACancelledStatementEndsInTheServer(t *testing.T) {
 	m := server(t)
 	m.must(t, "CREATE OR REPLACE USER cancelled IDENTIFIED BY 'pw-cancelled'; GRANT SELECT ON shop.* TO cancelled")
-	s := open(t, Options{DSN: m.dsn("cancelled"), Timeout: time.Minute})
+	s := open(t, Options{DSN: m.dsn("cancelled"), Timeout: time.Hour})
 	plan := mustPlan(t, guard(t, 0), endless)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -195,7 +196,7 @@ func TestTheGatewayServesAgainAfterTheDatabaseDied(t *testing.T) {
 func TestABusyPoolIsNotATimeout(t *testing.T) {
 	m := server(t)
 	m.must(t, "CREATE OR REPLACE USER pooled IDENTIFIED BY 'pw-pooled'; GRANT SELECT ON shop.* TO pooled")
-	s := open(t, Options{DSN: m.dsn("pooled"), MaxConnections: 1, PoolWait: 50 * time.Millisecond, Timeout: time.Minute})
+	s := open(t, Options{DSN: m.dsn("pooled"), MaxConnections: 1, PoolWait: 50 * time.Millisecond, Timeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = s.Run(ctx, permit(t, 1<<20), mustPlan(t, guard(t, 0), endless)) })
@@ -224,6 +225,15 @@ func TestSilentLossIsFoundOut(t *testing.T) {
 	raw, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT 1 AS one"))
 	if err != nil || raw.Cut {
 		t.Errorf("the next answer inherits the mark: %v, %v", raw.Cut, err)
+	}
+	for sql, want := range map[string]fault.Code{
+		"SELECT LENGTH(CONCAT(body, body, body)) AS n FROM big WHERE id = 1":                                                             fault.SQLRuntime,
+		"WITH RECURSIVE b AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM b WHERE n < 100000) SELECT MAX(n) AS n FROM b":                   fault.BackendIncomplete,
+		"SELECT n FROM (SELECT GROUP_CONCAT(a.n, ' padding to be long') AS n FROM numbers a JOIN numbers b ON b.n <= 30) x WHERE n = ''": fault.BackendIncomplete,
+	} {
+		if _, err := s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, sql)); fault.CodeOf(err) != want {
+			t.Errorf("%s: %v, want %s", sql, err, want)
+		}
 	}
 	raw, err = s.Run(t.Context(), permit(t, 1<<20), mustPlan(t, g, "SELECT n FROM numbers WHERE n = 'abc'"))
 	if err != nil || raw.Cut || len(raw.Rows) != 0 {
@@ -280,7 +290,9 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 		{"a writing account that is allowed", Options{DSN: m.dsn("rw"), AllowWritableAccount: true}, ""},
 		{"a wrong password", Options{DSN: "ro:wrong-secret@unix(" + m.sock + ")/shop"}, "user or password"},
 		{"a wrong database", Options{DSN: strings.Replace(m.dsn("ro"), "/shop", "/nope", 1)}, "database"},
-		{"nobody there", Options{DSN: "ro:wrong-secret@unix(/nonexistent/s)/shop"}, "cannot be reached"},
+		{"no socket", Options{DSN: "ro:wrong-secret@unix(/nonexistent/s)/shop"}, "does not exist"},
+		{"nobody listens", Options{DSN: "ro:wrong-secret@tcp(" + closedPort(t) + ")/shop"}, "nothing listens"},
+		{"a certificate of nobody", Options{DSN: "ro:pw-ro@tcp(" + relay(t, m.sock) + ")/shop?tls=true"}, "certificate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := open(t, c.o).Check(t.Context())
@@ -291,6 +303,58 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 				t.Errorf("the error tells a secret: %v", err)
 			}
 		})
+	}
+}
+
+// relay listens on a loopback port and passes one connection on to a socket.
+func relay(t *testing.T, sock string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		in, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer in.Close()
+		out, err := net.Dial("unix", sock)
+		if err != nil {
+			return
+		}
+		defer out.Close()
+		wg.Go(func() { _, _ = io.Copy(out, in); _ = out.Close() })
+		_, _ = io.Copy(in, out)
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}
+
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestAConnectionThatDiedIdleIsReplaced(t *testing.T) {
+	m := server(t)
+	m.must(t, "CREATE OR REPLACE USER idle IDENTIFIED BY 'pw-idle'; GRANT SELECT ON shop.* TO idle")
+	s := open(t, Options{DSN: m.dsn("idle")})
+	plan := mustPlan(t, guard(t, 0), "SELECT n FROM numbers LIMIT 1")
+	for range 3 {
+		if _, err := s.Run(t.Context(), permit(t, 1<<20), plan); err != nil {
+			t.Fatal(err)
+		}
+		m.must(t, "KILL USER idle")
 	}
 }
 
@@ -329,7 +393,7 @@ func TestADSNCannotUndoThePins(t *testing.T) {
 }
 
 func TestABadDSNDoesNotTellThePassword(t *testing.T) {
-	for _, dsn := range []string{"ro:hunter2@tcp(db", "ro:hunter2@tcp(db)/x?tls=nope", "ro:hunter2@nonet", "", "ro:hunter2@tcp(db:1)/x?timeout=hunter2"} {
+	for _, dsn := range []string{"ro:hunter2@tcp(db", "ro:hunter2@tcp(db)/x?tls=nope", "ro:hunter2@unix(/s)/x?tls=true", "ro:hunter2@nonet", "", "ro:hunter2@tcp(db:1)/x?timeout=hunter2"} {
 		_, err := New(Options{DSN: dsn})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", dsn, err)
@@ -409,7 +473,7 @@ func TestBelowTLSTheSamePromisesHold(t *testing.T) {
 func TestAnAnswerGivenUpHalfwayIsNotReadToItsEnd(t *testing.T) {
 	m := server(t)
 	m.must(t, "CREATE OR REPLACE USER halfway IDENTIFIED BY 'pw-halfway'; GRANT SELECT ON shop.* TO halfway")
-	s := open(t, Options{DSN: m.dsn("halfway"), Timeout: time.Minute})
+	s := open(t, Options{DSN: m.dsn("halfway"), Timeout: time.Hour})
 	plan := mustPlan(t, guard(t, 100000), "SELECT REPEAT('x', 9000) AS x FROM numbers a JOIN numbers b ON a.n <> b.n")
 	began := time.Now()
 	_, err := s.Run(t.Context(), permit(t, 1<<20), plan)

@@ -25,7 +25,7 @@ func (s *Server) kill(ctx context.Context, id uint64, node string) {
 	if err == nil {
 		err = c.exec(ctx, "KILL "+strconv.FormatUint(id, 10))
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !isNumber(err, 1094) { // 1094: it ended by itself
 		s.log.LogAttrs(ctx, slog.LevelWarn, "statement not killed", slog.String("code", string(codeOf(err))))
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	driversql "github.com/go-sql-driver/mysql"
 
-	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql"
 )
 
@@ -97,6 +96,9 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.TLS != nil && cfg.TLS.ServerName == "" && !cfg.TLS.InsecureSkipVerify {
+		return nil, errors.New("server: the dsn demands TLS with a verified host, and its address names none: leave tls out for a socket")
+	}
 	if err := pin(cfg); err != nil {
 		return nil, errDSN
 	}
@@ -156,42 +158,6 @@ func pin(cfg *driversql.Config) error {
 	}
 	// Compression would hide the framing from the wire, and lets a small packet grow without bound.
 	return cfg.Apply(driversql.EnableCompression(false), driversql.Charset("utf8mb4", "utf8mb4_general_ci"))
-}
-
-// Check connects and verifies the session and the account. Its error says what to do next and holds no secret.
-func (s *Server) Check(ctx context.Context) error {
-	if s.plain {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "datasource is reached over a network without TLS: add tls=true to its dsn")
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout+s.o.Timeout)
-	defer cancel()
-	c, err := s.conn.Connect(ctx)
-	if err != nil {
-		if ce, ok := errors.AsType[*checkError](err); ok {
-			return ce
-		}
-		code, _, hint := fault.Public(classify("server.Check", err))
-		if me, ok := errors.AsType[*driversql.MySQLError](err); ok {
-			return fmt.Errorf("server: %s (server error %d): %s", code, me.Number, operatorHint(me.Number, hint))
-		}
-		return fmt.Errorf("server: %s: %s", code, hint)
-	}
-	return c.Close()
-}
-
-// operatorHint is for the reader of check, who is the operator that hints send a model to.
-func operatorHint(n uint16, hint string) string {
-	switch n {
-	case 1045, 1698:
-		return "user or password of the dsn is wrong, or the account may not log in from this host"
-	case 1044:
-		return "the account may not use the database named in the dsn"
-	case 1049:
-		return "the database named in the dsn does not exist"
-	case 1130:
-		return "the server does not admit connections from this host"
-	}
-	return hint
 }
 
 // Close waits for kills under way and closes the connections.
