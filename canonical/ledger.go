@@ -136,6 +136,15 @@ func (l *Ledger) Open(ctx context.Context, a OpenArgs) (*Pending, Grant, error) 
 	if a.Nonce == "" || a.TTL <= 0 || (a.Run == "") == (a.Slot == "") {
 		return nil, Grant{}, fault.New(fault.Internal, "canonical.Open", errors.New("incomplete OpenArgs"))
 	}
+	// A driver builds keys from the ids: nothing outside the grammar may reach it.
+	for _, run := range []string{a.Run, a.MintRun} {
+		if run == "" {
+			continue
+		}
+		if _, err := NewKey(a.Principal, run, a.Call); err != nil {
+			return nil, Grant{}, err
+		}
+	}
 	g, err := l.d.Open(ctx, a)
 	if err != nil {
 		return nil, g, err

@@ -99,6 +99,16 @@ func TestIncompleteStepsAreRefusedBeforeTheStore(t *testing.T) {
 			t.Errorf("%s: Open = %v, %v, want INTERNAL", name, p, err)
 		}
 	}
+	for want, change := range map[fault.Code]func(*canonical.OpenArgs){
+		fault.InvalidRequest:    func(a *canonical.OpenArgs) { a.Run = "r:c" },
+		fault.InvalidToolCallID: func(a *canonical.OpenArgs) { a.Run, a.Slot, a.MintRun, a.Call = "", "s", "run_abcdefghijklmnop", "c:d" },
+	} {
+		a := args("r", "c")
+		change(&a)
+		if p, _, err := l.Open(t.Context(), a); p != nil || fault.CodeOf(err) != want {
+			t.Errorf("Open outside the grammar = %v, %v, want %s", p, err, want)
+		}
+	}
 	if d.opened != 0 {
 		t.Errorf("the store saw %d of them", d.opened)
 	}

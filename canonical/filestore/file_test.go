@@ -177,6 +177,38 @@ func TestExpiredBytesAreGoneAfterAPurge(t *testing.T) {
 	}
 }
 
+func TestAReaderInTheWayDelaysThePurgeOfTheJournalOnly(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	path := filepath.Join(t.TempDir(), "f", "canonical.db")
+	a, b := newStore(t, Options{Path: path, Clock: clock.now}), newStore(t, Options{Path: path, Clock: clock.now})
+	write(t, a, "c", canary)
+	if _, _, err := b.Load(t.Context(), key(t, "r", "c")); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := b.db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRow("SELECT count(*) FROM records").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(2*time.Hour + canonical.RunGrace)
+	write(t, a, "d", "fresh")
+	if !a.stale.Load() {
+		t.Error("the store believes that the journal is empty")
+	}
+	if err := reader.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	clock.advance(2 * purgeEvery)
+	write(t, a, "e", "fresh")
+	if a.stale.Load() || bytes.Contains(everyByte(t, path), []byte(canary)) {
+		t.Error("an expired secret is left although nobody is in the way any more")
+	}
+}
+
 func TestTheJournalIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})

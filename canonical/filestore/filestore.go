@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -42,6 +43,8 @@ const (
 	stepTimeout = 5 * time.Second
 	// purgeTimeout bounds the purge at Shutdown.
 	purgeTimeout = 2 * time.Second
+	// journalTimeout is how long a purge waits for readers in other processes before it leaves the journal to the next one.
+	journalTimeout = 250 * time.Millisecond
 )
 
 // Store is a canonical.Driver on a file.
@@ -50,6 +53,7 @@ type Store struct {
 	ring  *seal.Ring
 	clock func() time.Time
 	bound int64
+	stale atomic.Bool // the journal still holds bytes that were dropped
 
 	mu     sync.Mutex
 	db     *sql.DB
@@ -189,5 +193,5 @@ func (s *Store) Shutdown() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), purgeTimeout)
 	defer cancel()
-	return errors.Join(s.purge(ctx, db), db.Close())
+	return errors.Join(s.purge(ctx, db, true), db.Close())
 }

@@ -3,7 +3,6 @@ package filestore
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -53,20 +52,11 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAgreesWithTheMemoryStore(t *testing.T) {
-	dir := t.TempDir()
-	n := 0
+	clock := newClock()
+	s := newStore(t, Options{Clock: clock.now, EncryptionKey: testKey(1)})
 	canonicaltest.Agree(t, func() canonicaltest.Pair {
-		n++
-		clock := newClock()
-		s, err := New(Options{Path: filepath.Join(dir, fmt.Sprint(n)), Clock: clock.now, EncryptionKey: testKey(1)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return canonicaltest.Pair{Want: memstore.New(clock.now), Got: s, Advance: clock.advance, Done: func() {
-			if err := s.Shutdown(); err != nil {
-				t.Error(err)
-			}
-		}}
+		clock.advance(24 * time.Hour) // empties the store faster than a new file would
+		return canonicaltest.Pair{Want: memstore.New(clock.now), Got: s, Advance: clock.advance, Done: func() {}}
 	})
 }
 

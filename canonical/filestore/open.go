@@ -69,7 +69,7 @@ func (s *Store) start(ctx context.Context, db *sql.DB) (map[string]*sql.Stmt, er
 	if err := prepare(ctx, db); err != nil {
 		return nil, err
 	}
-	if err := s.purge(ctx, db); err != nil {
+	if err := s.purge(ctx, db, true); err != nil {
 		return nil, err
 	}
 	stmts := make(map[string]*sql.Stmt, len(statements))
@@ -153,8 +153,9 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// purge drops what has expired and then empties the journal, which still holds its bytes.
-func (s *Store) purge(ctx context.Context, db *sql.DB) error {
+// purge drops what has expired and then empties the journal, which still holds its bytes: when something was dropped, when the last attempt did not succeed, or
+// always. That a journal cannot be emptied is no error: a reader in another process may keep it for a moment, and the next purge tries again.
+func (s *Store) purge(ctx context.Context, db *sql.DB, always bool) error {
 	now := s.clock().UnixMilli()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -185,18 +186,28 @@ func (s *Store) purge(ctx context.Context, db *sql.DB) error {
 		}
 		dropped += n
 	}
-	if dropped == 0 {
-		return nil
-	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, "PRAGMA incremental_vacuum"); err != nil {
-		return err
+	if dropped > 0 {
+		s.stale.Store(true)
 	}
-	// A reader in another process may keep the journal for a moment: the next purge empties it then.
-	_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
+	if always || s.stale.Load() {
+		s.stale.Store(!emptied(ctx, db))
+	}
+	return nil
+}
+
+// emptied gives free pages back and cuts the journal; false when another process is in the way.
+func emptied(ctx context.Context, db *sql.DB) bool {
+	ctx, cancel := context.WithTimeout(ctx, journalTimeout)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, "PRAGMA incremental_vacuum"); err != nil {
+		return false
+	}
+	var busy, pages, moved int
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+	return err == nil && busy == 0
 }
 
 // due purges when the last purge is some time ago.
@@ -215,5 +226,5 @@ func (s *Store) due(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	return s.purge(ctx, db)
+	return s.purge(ctx, db, false)
 }

@@ -27,10 +27,20 @@ local pays = ready and r.lr - r.ur >= rawlen and r.lo - r.uo >= obslen
 if pays and ARGV[9] == 'k' and (call('STRLEN', beside) ~= tonumber(ARGV[10]) or call('GETRANGE', beside, 0, 15) ~= ARGV[11]) then return refuse('raw') end
 
 -- Every check is done: from here on only writes.
-local facts, bound, keep = r.k .. '|f', tonumber(ARGV[18]), r.x + tonumber(ARGV[19])
+local facts, bound = r.k .. '|f', tonumber(ARGV[18])
 local function get(m) return call('HGET', facts, m) end
+local known -- how many facts there are, counted when the first one is added
 local function remember(m, value)
-  if call('HEXISTS', facts, m) == 1 or call('HLEN', facts) < bound then call('HSET', facts, m, value) end
+  if not known then
+    known = call('HLEN', facts)
+    if known == 0 then
+      call('HSET', facts, m, value)
+      call('PEXPIREAT', facts, I(r.x + tonumber(ARGV[19])))
+      known = 1
+      return
+    end
+  end
+  if known < bound then known = known + call('HSET', facts, m, value) end
 end
 local scope = ARGV[14]
 local duplicate = scope ~= '' and get('s:' .. scope) or ''
@@ -59,7 +69,7 @@ local function gained()
         if t < 3 then
           again, any = true, true
           counted[key] = true
-          remember('i:' .. key, I(t + 1))
+          if times then call('HSET', facts, 'i:' .. key, I(t + 1)) end
         end
       end
       if again then remember(member, '') end
@@ -68,6 +78,7 @@ local function gained()
   return any and 'GAIN' or 'NO_GAIN'
 end
 
+local change = {'s', 'E', 'e', 'ERROR', 'c', code, 'z', I(now), 'f', ARGV[4]}
 if pays then
   state, code = 'R', ''
   r.ur = r.ur + rawlen
@@ -78,7 +89,7 @@ if pays then
   window[#window + 1] = ({GAIN = 'G', NO_GAIN = 'N', NEUTRAL = 'U'})[gain] .. name .. ' '
   while #window > r.nw do table.remove(window, 1) end
   r.w = table.concat(window)
-  call('HSET', r.k, 'ur', I(r.ur), 'uo', I(r.uo), 'w', r.w)
+  local pack
   if scope ~= '' then
     if duplicate == '' then remember('s:' .. scope, name) end
     local s, was = {scope, ARGV[15]}, scopes(r)
@@ -88,27 +99,39 @@ if pays then
         s[#s + 1] = was[i + 1]
       end
     end
-    call('HSET', r.k, 's', cmsgpack.pack(s))
+    pack = cmsgpack.pack(s)
   end
-  if call('EXISTS', facts) == 1 then extend(facts, keep) end
-  call('HSET', rec, 's', 'R', 'e', ARGV[6], 'o', ARGV[12], 'u', ARGV[13], 'w', ARGV[9])
+  if pack then
+    call('HSET', r.k, 'ur', I(r.ur), 'uo', I(r.uo), 'w', r.w, 's', pack)
+  else
+    call('HSET', r.k, 'ur', I(r.ur), 'uo', I(r.uo), 'w', r.w)
+  end
+  change = {'s', 'R', 'e', ARGV[6], 'o', ARGV[12], 'u', ARGV[13], 'w', ARGV[9], 'z', I(now), 'f', ARGV[4]}
   if ARGV[9] == 'k' then
     call('PEXPIREAT', beside, v[5])
   else
-    call('HSET', rec, 'r', ARGV[10])
+    change[15], change[16] = 'r', ARGV[10]
   end
   local started, expires = tonumber(v[4]), tonumber(v[5])
   local width = math.max(1, math.floor((expires - started) / tonumber(ARGV[17])))
   local bucket = math.floor((expires + width - 1) / width) * width
-  call('HINCRBY', P .. 'b', I(bucket), I(rawlen + obslen + tonumber(v[8])))
-  extend(P .. 'b', bucket)
+  local weight = rawlen + obslen + tonumber(v[8])
+  call('HINCRBY', P .. 'b', 't', I(weight))
+  if call('HINCRBY', P .. 'b', I(bucket), I(weight)) == weight then
+    -- A new bucket: the time to drop the past ones and to make the total exact again.
+    local sum, past = livebytes()
+    call('HSET', P .. 'b', 't', I(sum))
+    for _, f in ipairs(past) do call('HDEL', P .. 'b', f) end
+    extend(P .. 'b', bucket)
+  end
 else
-  call('HSET', rec, 's', 'E', 'e', 'ERROR', 'c', code)
   call('UNLINK', beside)
 end
 local n = streak(r)
 local stop = stopped(r, n) and '1' or '0'
 local out = {'OK', state, code, I(now), v[5], gain, I(n), I(r.nl), I(r.nw), duplicate, stop, I(r.lc - r.uc), I(r.lq - r.uq), I(r.lr - r.ur), I(r.lo - r.uo)}
-call('HSET', rec, 'z', I(now), 'f', ARGV[4], 'y', cmsgpack.pack(out))
+local last = #change
+change[last + 1], change[last + 2] = 'y', cmsgpack.pack(out)
+call('HSET', rec, unpack(change))
 call('HSET', r.k .. '|c', 'g:' .. name, cmsgpack.pack({state, state == 'R' and ARGV[6] or 'ERROR', code, scope, ARGV[15], duplicate, gain, '0', I(n), stop, ARGV[16], I(now)}))
 return out

@@ -4,7 +4,8 @@
 --   i:<run>:<call>     hash, one record        w:<run>:<call>  its raw when that travelled beside the script: 16 bytes that name the call's nonce, then the raw
 --   m:<call>           the run of a minted call id       s:<slot>  the run of a slot
 --   a d n              sorted sets: active runs by deadline, all runs by deadline, all runs by opening
---   b                  hash, live bytes by end of the expiry bucket        q:<minute>  calls granted in that minute
+--   b                  hash, live bytes by end of the expiry bucket, and t: their total, too high by what has expired since it was made
+--   q:<minute>         calls granted in that minute
 local P = KEYS[1]
 local T = redis.call('TIME')
 local now = T[1] * 1000 + math.floor(T[2] / 1000)
@@ -50,6 +51,20 @@ local function inforow(r)
   local s = scopes(r)
   for i = 2, #s, 2 do out[#out + 1] = s[i] end
   return out
+end
+
+-- livebytes sums the buckets that end in the future, and names those that do not.
+local function livebytes()
+  local buckets, sum, past = call('HGETALL', P .. 'b'), 0, {}
+  for i = 1, #buckets, 2 do
+    local ends = tonumber(buckets[i])
+    if ends and ends > now then
+      sum = sum + tonumber(buckets[i + 1])
+    elseif ends then
+      past[#past + 1] = buckets[i]
+    end
+  end
+  return sum, past
 end
 
 -- full tells whether a ceiling of open runs (0: none) is reached.

@@ -55,14 +55,7 @@ if stop and r.m == 'registered' then return grant('STOP_REQUIRED') end
 local minute = P .. 'q:' .. I(math.floor(now / 60000))
 local rate, live = tonumber(ARGV[25]), tonumber(ARGV[26])
 if rate > 0 and tonumber(call('GET', minute) or '0') >= rate then return {'OVERLOADED'} end
-local past = {}
-if live > 0 then
-  local buckets, sum = call('HGETALL', P .. 'b'), 0
-  for i = 1, #buckets, 2 do
-    if tonumber(buckets[i]) > now then sum = sum + tonumber(buckets[i + 1]) else past[#past + 1] = buckets[i] end
-  end
-  if sum >= live then return {'BUDGET_EXHAUSTED'} end
-end
+if live > 0 and tonumber(call('HGET', P .. 'b', 't') or '0') >= live and livebytes() >= live then return {'BUDGET_EXHAUSTED'} end
 local cost = tonumber(ARGV[12])
 if r.lc - r.uc < 1 or r.lq - r.uq < cost or r.lr - r.ur <= 0 or r.lo - r.uo <= 0 then return {'BUDGET_EXHAUSTED'} end
 
@@ -70,7 +63,6 @@ if r.lc - r.uc < 1 or r.lq - r.uq < cost or r.lr - r.ur <= 0 or r.lo - r.uo <= 0
 r.uc = r.uc + 1
 r.uq = r.uq + cost
 local out = grant('OK')
-local keep = r.x + tonumber(ARGV[27])
 if fresh then
   storerun(r, old, tonumber(ARGV[27]))
   if ARGV[2] ~= '' then call('SET', P .. 's:' .. ARGV[2], r.id, 'PXAT', I(r.x)) end
@@ -79,12 +71,13 @@ else
 end
 call('HSET', r.k .. '|c', 'o:' .. name, cmsgpack.pack({ARGV[6], ARGV[7], I(now), out}))
 call('RPUSH', r.k .. '|l', name)
-extend(r.k .. '|c', keep)
-extend(r.k .. '|l', keep)
+if r.uc == 1 then -- the first call has just made both
+  local keep = I(r.x + tonumber(ARGV[27]))
+  call('PEXPIREAT', r.k .. '|c', keep)
+  call('PEXPIREAT', r.k .. '|l', keep)
+end
 call('HSET', rec, 's', 'P', 'n', ARGV[6], 'g', r.g, 't', ARGV[7], 'q', ARGV[8], 'ql', ARGV[9], 'p', ARGV[10], 'k', r.salt, 'a', I(now), 'x', I(expires))
 call('PEXPIREAT', rec, I(expires))
 if ARGV[5] == '1' then call('SET', P .. 'm:' .. name, r.id, 'PXAT', I(expires)) end
-call('INCR', minute)
-call('PEXPIRE', minute, 120000)
-for _, f in ipairs(past) do call('HDEL', P .. 'b', f) end
+if call('INCR', minute) == 1 then call('PEXPIRE', minute, 120000) end
 return out
