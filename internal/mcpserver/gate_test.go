@@ -257,6 +257,10 @@ func TestEvidenceURIsAreEscaped(t *testing.T) {
 		"evidence://r/c?quote=issue #42; open":       "evidence://r/c?quote=issue%20%2342%3B%20open",
 		"evidence://r/c?quote=a\nb\t\x00":            "evidence://r/c?quote=a%0Ab%09%00",
 		"evidence://r/c?quote=<ip:k3f9qa>[x]{y}^`\\": "evidence://r/c?quote=%3Cip:k3f9qa%3E%5Bx%5D%7By%7D%5E%60%5C",
+		"evidence://r/c#e1":                          "evidence://r/c#e1",
+		"evidence://r/c?item=e1#x;y":                 "evidence://r/c?item=e1#x;y",
+		"evidence://r/c?value=a;b&item=e1;x":         "evidence://r/c?value=a%3Bb&item=e1;x",
+		"evidence://r/c?quote=why? item=#1&item=#":   "evidence://r/c?quote=why?%20item=%231&item=#",
 		"": "",
 	} {
 		if got := escapeURI(in); got != want {

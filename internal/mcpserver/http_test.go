@@ -109,6 +109,8 @@ func TestWhoMayReachTheHandler(t *testing.T) {
 		"evil Host":                     {[]string{"Host", "evil.example"}, 403},
 		"localhost.evil":                {[]string{"Host", "localhost.evil"}, 403},
 		"127.0.0.1.nip.io":              {[]string{"Host", "127.0.0.1.nip.io"}, 403},
+		"an address":                    {[]string{"Host", "192.0.2.7:8484"}, 403},
+		"any address":                   {[]string{"Host", "0.0.0.0:8484"}, 403},
 		"octal loopback":                {[]string{"Host", "0177.0.0.1"}, 403},
 		"no Host":                       {[]string{"Host", ""}, 403},
 		"GET":                           {[]string{"Method", "GET"}, 405},

@@ -160,26 +160,34 @@ func datasourceOf(uri string) (string, bool) {
 }
 
 // escapeURI percent-encodes every byte that an evidence URI may not hold as it stands. Models write quotes into URIs as they are: spaces, Chinese, quotation
-// marks, "50%". What is already encoded stays. A # is encoded as well, since evidence URIs have no fragment and one would silently shorten a quote, and so is a
-// semicolon, which net/url does not take in a query.
+// marks, "50%". What is already encoded stays. In a quote or a value, # and ; are encoded as well: there they are text, and as delimiters they would cut it short.
+// Elsewhere they stay, and the guard refuses them.
 func escapeURI(uri string) string {
 	const hex = "0123456789ABCDEF"
-	n := 0
+	var b []byte // nil as long as nothing had to be encoded
+	inText, param := false, 0
 	for i := range len(uri) {
-		if !uriByte(uri, i) {
-			n++
+		c := uri[i]
+		switch {
+		case c == '?' && param == 0, c == '&' && param > 0:
+			inText, param = false, i+1
+		case c == '=' && param > 0 && !inText:
+			name := uri[param:i]
+			inText = name == "quote" || name == "value"
 		}
+		if uriByte(uri, i) || !inText && (c == '#' || c == ';') {
+			if b != nil {
+				b = append(b, c)
+			}
+			continue
+		}
+		if b == nil {
+			b = append(make([]byte, 0, len(uri)+64), uri[:i]...)
+		}
+		b = append(b, '%', hex[c>>4], hex[c&15])
 	}
-	if n == 0 {
+	if b == nil {
 		return uri
-	}
-	b := make([]byte, 0, len(uri)+2*n)
-	for i := range len(uri) {
-		if c := uri[i]; uriByte(uri, i) {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', hex[c>>4], hex[c&15])
-		}
 	}
 	return string(b)
 }

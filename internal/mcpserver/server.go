@@ -48,6 +48,11 @@ type Schemas interface {
 	Schema(ctx context.Context, datasource string, g boundary.Grants) (json.RawMessage, error)
 }
 
+var (
+	_ Core     = (*boundary.Boundary)(nil)
+	_ Verifier = (*evidence.Guard)(nil)
+)
+
 // Caller is an authenticated client.
 type Caller struct {
 	Principal string
