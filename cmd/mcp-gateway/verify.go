@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -15,16 +16,20 @@ import (
 
 type verifyFlags struct {
 	run, principal string
+	draft, format  string
 	replay, json   bool
 }
 
 func (e *env) verifyCommand() *cobra.Command {
 	var f verifyFlags
-	c := &cobra.Command{Use: "verify EVIDENCE-URI…", Short: "Check citations against the records of the store",
+	c := &cobra.Command{Use: "verify EVIDENCE-URI… | --draft FILE", Short: "Check citations, or a whole report, against the records of the store",
 		Long: "verify reads each cited record from the store and says whether it backs the citation. Without a configuration it works on the default store, where \"stdio\" and \"call\" leave their records. Exit 1 unless all citations are supported.",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("verify takes at least one citation, as in evidence://RUN/CALL?item=e1")
+			switch {
+			case (len(args) == 0) == (f.draft == ""):
+				return usage("verify takes at least one citation, as in evidence://RUN/CALL?item=e1, or --draft FILE")
+			case !knownFormat(f.format):
+				return usage("--format is one of %s", strings.Join(draftFormats, ", "))
 			}
 			return nil
 		},
@@ -32,7 +37,9 @@ func (e *env) verifyCommand() *cobra.Command {
 	c.Flags().StringVar(&f.run, "run", "", "the run that \"current\" stands for")
 	c.Flags().StringVar(&f.principal, "principal", "", "whose records (default: this user's)")
 	c.Flags().BoolVar(&f.replay, "replay", false, "also project the stored raw answer again and compare")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON verdict a line")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON: a verdict a line, or the whole check of a draft")
+	c.Flags().StringVar(&f.draft, "draft", "", "check every citation of this Markdown report (- reads standard input)")
+	c.Flags().StringVar(&f.format, "format", "markdown", "how to report on a draft: "+strings.Join(draftFormats, ", "))
 	return c
 }
 
@@ -63,6 +70,12 @@ func (e *env) verify(ctx context.Context, uris []string, f verifyFlags) error {
 	caller := evidence.Caller{Principal: f.principal, Run: f.run}
 	if caller.Principal == "" {
 		caller.Principal = localPrincipal()
+	}
+	if f.json {
+		f.format = "json"
+	}
+	if f.draft != "" {
+		return errors.Join(e.verifyDraft(ctx, guard, caller, f.draft, f.format), closeAll())
 	}
 	backed := 0
 	for _, uri := range uris {
