@@ -230,7 +230,8 @@ func (g *generation) collect(ctx context.Context, found []candidate, q rag.Query
 	for i := range found {
 		c := &found[i]
 		for n, p := range c.passages {
-			relevance := max(p.coverage, c.coverage)
+			// A document that holds the words far apart is half as sure as a passage that holds them together.
+			relevance := max(p.coverage, (p.coverage+c.coverage)/2)
 			if n > 0 {
 				relevance = p.coverage
 			}

@@ -64,12 +64,12 @@ func (g *generation) weigh(ctx context.Context, terms []term) error {
 func idf(n, df float64) float64 { return math.Log(1 + (n-df+0.5)/(df+0.5)) }
 
 // mass is a term's weight in coverage. An unknown term weighs as much as one that a single passage holds, not more: that nobody wrote a word here says less than
-// that somebody did.
+// that somebody did. The power sharpens the difference between rare and common words: on-topic questions share rare words with their answer, others share common ones.
 func mass(t *term, n float64) float64 {
 	if t.kind == lex.Whole {
 		return 0
 	}
-	m := idf(n, max(t.df, 1))
+	m := math.Pow(idf(n, max(t.df, 1)), 1.5)
 	switch t.glue {
 	case 1:
 		m *= glueOne
