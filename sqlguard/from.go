@@ -132,7 +132,7 @@ func (c *conv) rename(q *query, columns sp.Columns, of string) *query {
 	b := &selectBody{from: []fromItem{r}}
 	out := &query{with: []*cteDef{d}, body: b}
 	for i, col := range d.cols {
-		b.items = append(b.items, selectItem{colRef{r, i}, col.name})
+		b.items = append(b.items, selectItem{e: colRef{r, i}, name: col.name})
 		out.outputs = append(out.outputs, output{name: col.name, src: col.src, masked: col.masked})
 	}
 	return out

@@ -221,6 +221,9 @@ func (g *Guard) syntax(s *scan, err error) error {
 	if m := position.FindStringSubmatch(err.Error()); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		if t, ok := s.where(n); ok {
+			if t.kind == tWord && (strings.EqualFold(t.text, "DESC") || strings.EqualFold(t.text, "ASC")) {
+				return refuse(codeSyntax, "%s at byte %d: GROUP BY does not sort; add ORDER BY", strings.ToUpper(t.text), t.pos+1)
+			}
 			return refuse(codeSyntax, "the statement cannot be read near %s at byte %d", near(t), t.pos+1)
 		}
 	}

@@ -89,6 +89,7 @@ type selectBody struct {
 type selectItem struct {
 	e    expr
 	name string
+	cost int // nodes of e, counted again where the name stands for the expression
 }
 
 type windowDef struct{ spec windowSpec }

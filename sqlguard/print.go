@@ -80,6 +80,7 @@ func (p *printer) list(es []expr) {
 }
 
 func (c call) write(p *printer) {
+	p.bound()
 	p.s(c.name)
 	p.s("(")
 	p.list(c.args)
@@ -97,7 +98,17 @@ func (n nary) write(p *printer) {
 	p.s(")")
 }
 
-func (s strLit) write(p *printer) { quoteString(&p.Builder, string(s)) }
+// bound stops a plan that grows without end, as when ORDER BY names a long expression again and again.
+func (p *printer) bound() {
+	if p.Len() > maxPrinted {
+		fail(codeComplex, "the plan of the statement would be longer than %d KiB", maxPrinted>>10)
+	}
+}
+
+func (s strLit) write(p *printer) {
+	p.bound()
+	quoteString(&p.Builder, string(s))
+}
 
 func (s bytesLit) write(p *printer) {
 	const digits = "0123456789ABCDEF"
@@ -114,6 +125,7 @@ func (n ordinal) write(p *printer) { p.WriteString(strconv.Itoa(int(n))) }
 func (n outName) write(p *printer) { p.name(string(n)) }
 
 func (c colRef) write(p *printer) {
+	p.bound()
 	p.name(c.rel.alias)
 	p.s(".")
 	p.name(c.rel.cols[c.col].name)

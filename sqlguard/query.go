@@ -294,6 +294,7 @@ func (c *conv) selectList(x ctx, b *selectBody, q *query, items []sp.SelectExpr,
 		case *sp.StarExpr:
 			c.star(x, b, q, n)
 		case *sp.AliasedExpr:
+			before := c.nodes
 			e, masked, src := c.bare(x, n.Expr)
 			var name string
 			if n.As.NotEmpty() {
@@ -301,7 +302,7 @@ func (c *conv) selectList(x ctx, b *selectBody, q *query, items []sp.SelectExpr,
 			} else {
 				name = autoName(n.Expr, m.items[i])
 			}
-			b.items = append(b.items, selectItem{e, name})
+			b.items = append(b.items, selectItem{e, name, c.nodes - before})
 			q.outputs = append(q.outputs, output{name: name, src: src, masked: masked})
 		default:
 			failUnsupported("NEXT VALUE")
@@ -329,7 +330,7 @@ func (c *conv) star(x ctx, b *selectBody, q *query, n *sp.StarExpr) {
 	}
 	for _, v := range vis {
 		e, col := c.ref(v)
-		b.items = append(b.items, selectItem{e, col.name})
+		b.items = append(b.items, selectItem{e: e, name: col.name})
 		q.outputs = append(q.outputs, output{name: col.name, src: col.src, masked: col.masked})
 	}
 }
@@ -356,7 +357,7 @@ func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
 		arm := &query{body: b}
 		for i, e := range row {
 			name := "column_" + strconv.Itoa(i)
-			b.items = append(b.items, selectItem{c.expr(x, e), name})
+			b.items = append(b.items, selectItem{e: c.expr(x, e), name: name})
 			arm.outputs = append(arm.outputs, output{name: name})
 		}
 		if left == nil {

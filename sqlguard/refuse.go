@@ -13,16 +13,17 @@ const (
 	// MaxBytes is the longest statement that is read: under the 100 KB at which every parser measured still answers in about a second.
 	MaxBytes = 64 << 10
 
-	maxTokens  = 16384 // an IN list of some 8,000 values
-	maxDepth   = 64    // brackets and CASE in each other; generated SQL stays below 30
-	maxRun     = 24    // unary operators in a row
-	maxSelects = 96    // SELECT words in one statement
-	maxTables  = 40    // tables in one FROM; MySQL itself stops at 61
-	maxSpine   = 600   // operands in one left-leaning chain of + or OR
-	maxOutputs = 1000  // result columns
-	maxNodes   = 40000 // nodes of the closed form: bounds the star expansion too
-	maxRepeat  = 10000 // characters that REPEAT, SPACE, LPAD, RPAD may be asked for
-	maxLoose   = 2     // groups of tables without any condition between them: three multiply to billions
+	maxTokens  = 16384   // an IN list of some 8,000 values
+	maxDepth   = 64      // brackets and CASE in each other; generated SQL stays below 30
+	maxRun     = 24      // unary operators in a row
+	maxSelects = 96      // SELECT words in one statement
+	maxTables  = 40      // tables in one FROM; MySQL itself stops at 61
+	maxSpine   = 600     // operands in one left-leaning chain of + or OR
+	maxOutputs = 1000    // result columns
+	maxNodes   = 40000   // nodes of the closed form: bounds the star expansion too
+	maxPrinted = 1 << 20 // bytes of the printed plan: names with their tables and stars make it longer than the statement
+	maxRepeat  = 10000   // characters that REPEAT, SPACE, LPAD, RPAD may be asked for
+	maxLoose   = 2       // groups of tables without any condition between them: three multiply to billions
 )
 
 const (

@@ -104,6 +104,8 @@ func TestDeepAndLongStatementsAreAnsweredQuickly(t *testing.T) {
 		"collate":     "SELECT 'a'" + strings.Repeat(" COLLATE utf8mb4_bin", 3000),
 		"is null":     "SELECT 1" + strings.Repeat(" IS NULL", 7000),
 		"stars":       "SELECT " + strings.Repeat("p.*,", 8000) + "p.id FROM purchases p",
+		"inlining":    "SELECT CONCAT(" + strings.Repeat("name,", 2000) + "name) y FROM items ORDER BY " + strings.Repeat("y+1,", 3000) + "y",
+		"long inline": "SELECT CONCAT('" + strings.Repeat("a", 30000) + "') y FROM items ORDER BY " + strings.Repeat("y+1,", 3000) + "y",
 		"interval":    "SELECT NOW()" + strings.Repeat(" + INTERVAL 1 DAY", 3500),
 		"binary":      "SELECT " + strings.Repeat("BINARY ", 5000) + "1",
 	} {

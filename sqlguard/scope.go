@@ -109,6 +109,7 @@ func (c *conv) unqualified(x ctx, name string) (expr, *relColumn) {
 		if s == x.sc && x.aliases == inlineAlias {
 			if o := c.findOutput(s, name, key); o >= 0 {
 				c.maskedOutput(s.outs[o], name)
+				c.nodes += s.items[o].cost
 				c.node()
 				return s.items[o].e, nil
 			}
