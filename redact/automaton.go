@@ -45,7 +45,14 @@ type automaton struct {
 	next    []uint16 // state<<bits | class; digits of a trigger's text stand for any digit
 	accepts uint16   // states below accept
 	root    uint16
-	out     [][]trigger // by accepting state, longest first
+	out     [][]output // by accepting state, longest first
+}
+
+// output is a trigger as the walk needs it.
+type output struct {
+	h   handler
+	n   uint8 // length of the trigger
+	arg int16
 }
 
 // machines are built once: one for ASCII triggers, one for keys in other scripts, which only text beyond ASCII needs.
@@ -80,7 +87,7 @@ func build(triggers []trigger, bits uint8) *automaton {
 	type node struct {
 		kids [128]int32
 		fail int32
-		out  []trigger
+		out  []output
 	}
 	nodes := []*node{{}}
 	for _, t := range triggers {
@@ -93,7 +100,7 @@ func build(triggers []trigger, bits uint8) *automaton {
 			}
 			at = nodes[at].kids[c]
 		}
-		nodes[at].out = append(nodes[at].out, t)
+		nodes[at].out = append(nodes[at].out, output{t.h, uint8(len(t.text)), int16(t.arg)})
 	}
 	queue := make([]int32, 0, len(nodes))
 	for _, k := range nodes[0].kids[:1<<bits] {

@@ -10,8 +10,13 @@ func (w *scanner) markup(k *key) bool {
 		l--
 	}
 	switch {
-	case l > 0 && b[l-1] == '<':
+	case l > 0 && b[l-1] == '<' && (isSpace(at(b, p)) || at(b, p) == '>' || at(b, p) == '/'):
 		for n := 0; n < 512 && p < len(b) && b[p] != '>' && b[p] != '<'; n++ {
+			if k.kind == kindSecret && isSpace(b[p]) && (hasFold(b, p+1, "value=") || hasFold(b, p+1, "val=")) { // <password value="x"/>
+				for p++; b[p] != '='; p++ {
+				}
+				return p+1 < len(b) && w.secretValue(k, p+1, equals) > 0
+			}
 			p++
 		}
 		if at(b, p) != '>' || b[p-1] == '/' {
@@ -35,10 +40,7 @@ func (w *scanner) markup(k *key) bool {
 		}
 		p = q + 1
 	}
-	if !w.masked(p) {
-		w.elementValue(k, p)
-	}
-	return true
+	return !w.masked(p) && w.elementValue(k, p) > 0
 }
 
 // elementValue masks the text of an element up to its end tag.
@@ -49,7 +51,7 @@ func (w *scanner) elementValue(k *key, p int) int {
 	}
 	if k.kind != kindSecret {
 		w.entityValue(k, skipSpace(b, p), equals)
-		return 0
+		return p
 	}
 	end := len(b)
 	if has(b, p, "<![CDATA[") {

@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"net/netip"
-)
+import "net/netip"
 
 // dots looks at digit "." digit at b[i:i+3]: an IPv4 address or a phone number.
 func (w *scanner) dots(i int) {
@@ -244,6 +241,15 @@ func (w *scanner) startsLine(i int) bool {
 	return i == 0 || w.b[i-1] == '\n'
 }
 
+func hasLower(v []byte) bool {
+	for _, c := range v {
+		if class[c]&cLower != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // syslogHost masks the machine in "<time> machine program[pid]:".
 func (w *scanner) syslogHost(i int) {
 	b := w.b
@@ -263,7 +269,7 @@ func (w *scanner) syslogHost(i int) {
 		for o--; o > 0 && isWord(b[o-1]); o-- {
 		}
 	}
-	if o < 10 || b[o-1] != ' ' || !hasLetter(b[l:e]) || plain(b[l:e]) || bytes.Equal(bytes.ToUpper(b[l:e]), b[l:e]) {
+	if o < 10 || b[o-1] != ' ' || !hasLetter(b[l:e]) || plain(b[l:e]) || !hasLower(b[l:e]) {
 		return
 	}
 	for o--; o > 0 && b[o-1] != ' ' && b[o-1] != 'T' && b[o-1] != '>'; o-- {

@@ -89,7 +89,7 @@ func (r *Redactor) Text(s string, t *Tagger) string {
 	if !w.find(w.in) {
 		return s
 	}
-	w.res = w.render(w.res[:0], w.in, t, nil)
+	w.settled(w.in, t, nil, w.find)
 	return string(w.res)
 }
 
@@ -103,7 +103,11 @@ func (r *Redactor) AppendStats(dst, s []byte, t *Tagger, st *Stats) []byte {
 	if !w.find(s) {
 		return append(dst, s...)
 	}
-	return w.render(dst, s, t, st)
+	if !w.busy {
+		return w.render(dst, s, t, st)
+	}
+	w.settled(s, t, st, w.find)
+	return append(dst, w.res...)
 }
 
 // Field redacts the value of a structured field: by the name of its key first (dotted, nested, camel case, English or Chinese), then as text.
@@ -114,7 +118,7 @@ func (r *Redactor) Field(key, value string, t *Tagger) string {
 	if !w.findField(key, w.in) {
 		return value
 	}
-	w.res = w.render(w.res[:0], w.in, t, nil)
+	w.settled(w.in, t, nil, func(s []byte) bool { return w.findField(key, s) })
 	return string(w.res)
 }
 
@@ -122,7 +126,7 @@ func (r *Redactor) Field(key, value string, t *Tagger) string {
 const maxKept = 1 << 20
 
 func (r *Redactor) put(w *scanner) {
-	if cap(w.in) > maxKept || cap(w.res) > maxKept || cap(w.v1.b) > maxKept || cap(w.v2.b) > maxKept || cap(w.found) > maxKept/16 || cap(w.spans) > maxKept/16 {
+	if cap(w.in) > maxKept || cap(w.res) > maxKept || cap(w.alt) > maxKept || cap(w.v1.b) > maxKept || cap(w.v2.b) > maxKept || cap(w.found) > maxKept/16 || cap(w.spans) > maxKept/16 {
 		return
 	}
 	w.b = nil

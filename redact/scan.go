@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 )
@@ -17,6 +18,7 @@ type scanner struct {
 	r     *Redactor
 	in    []byte
 	res   []byte
+	alt   []byte
 	v1    view
 	v2    view
 	found []span // in offsets of the event
@@ -37,6 +39,7 @@ type scanner struct {
 	sawKind int  // manifests in JSON whose kind is Secret
 
 	// What the text left open, for a Stream.
+	busy      bool  // a secret or a literal was met: see settled
 	pending   bool  // a secret's key ended the text: its value is on the next line
 	open      quote // a quoted secret did not end in the text
 	armorOpen bool  // a PEM block did not end in the text
@@ -66,8 +69,21 @@ func (w *scanner) find(s []byte) bool {
 	return w.settle(s)
 }
 
+// maxPasses bounds settled. Two passes do for anything but text made to need more.
+const maxPasses = 4
+
+// settled writes s with its findings masked to w.res. Where a secret's key was met, the result is scanned again until nothing is found: a mask may end a value
+// earlier or join two, and redacted text must stay as it is when it is redacted again.
+func (w *scanner) settled(s []byte, t *Tagger, st *Stats, again func([]byte) bool) {
+	w.res = w.render(w.res[:0], s, t, st)
+	for n := 1; n < maxPasses && w.busy && again(w.res); n++ {
+		w.alt = w.render(w.alt[:0], w.res, t, st)
+		w.res, w.alt = w.alt, w.res
+	}
+}
+
 func (w *scanner) reset() {
-	w.found = w.found[:0]
+	w.found, w.busy = w.found[:0], false
 	w.pending, w.open, w.armorOpen, w.blockOpen, w.steps = false, quote{}, false, -1, 0
 }
 
@@ -128,8 +144,8 @@ func (w *scanner) walk(a *automaton) {
 		if st >= a.accepts {
 			continue
 		}
-		for _, t := range a.out[st] {
-			if j := w.hit(t, i+1-len(t.text), i+1); j > i+1 {
+		for _, o := range a.out[st] {
+			if j := w.hit(o, i+1-int(o.n), i+1); j > i+1 {
 				i, st = j-1, a.root
 				break
 			}
@@ -137,10 +153,10 @@ func (w *scanner) walk(a *automaton) {
 	}
 }
 
-// hit looks at the trigger t found at b[from:to]. A result beyond to says that the walk goes on there: only masks and PEM blocks are jumped over, because a key
+// hit looks at the trigger o found at b[from:to]. A result beyond to says that the walk goes on there: only masks and PEM blocks are jumped over, because a key
 // may begin inside of anything else that was masked and have its value behind it.
-func (w *scanner) hit(t trigger, from, to int) int {
-	switch t.h {
+func (w *scanner) hit(o output, from, to int) int {
+	switch o.h {
 	case onKey:
 		w.key(from, to)
 	case onURL:
@@ -162,7 +178,7 @@ func (w *scanner) hit(t trigger, from, to int) int {
 	case onPlus:
 		w.phonePlus(from)
 	case onProvider:
-		w.provider(t.arg, from, to)
+		w.provider(int(o.arg), from, to)
 	case onArmor:
 		return w.armor(from)
 	case onJWT:
@@ -174,9 +190,9 @@ func (w *scanner) hit(t trigger, from, to int) int {
 	case onSQL:
 		w.sql(from, to)
 	case onPhrase:
-		w.phrase(t.arg, from, to)
+		w.phrase(int(o.arg), from, to)
 	case onCommand:
-		w.command(t.arg, from, to)
+		w.command(int(o.arg), from, to)
 	case onIBAN:
 		w.iban(from)
 	case onHash:
@@ -186,7 +202,7 @@ func (w *scanner) hit(t trigger, from, to int) int {
 	case onKind:
 		w.kindSecretAt(to)
 	case onWide:
-		w.wideKey(t.arg, from, to)
+		w.wideKey(int(o.arg), from, to)
 	}
 	return to
 }
@@ -194,6 +210,7 @@ func (w *scanner) hit(t trigger, from, to int) int {
 // add records a finding. Text that is nothing but masks stays as it is, so that redacting twice changes nothing; under a secret's key only <secret> counts.
 func (w *scanner) add(k kind, from, to int) {
 	if from < to && to <= len(w.b) && !onlyTags(w.b[from:to], k) {
+		w.busy = w.busy || k >= kindSQL
 		w.spans = append(w.spans, span{from, to, k})
 	}
 }
@@ -327,11 +344,32 @@ func (w *scanner) render(dst, s []byte, t *Tagger, st *Stats) []byte {
 	return append(dst, s[pos:]...)
 }
 
-func ascii(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
+// survey looks at eight bytes at a time whether b has any byte beyond ASCII and any control character but line ends and tabs.
+func survey(b []byte) (wide, control bool) {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		if x&high != 0 {
+			wide = true
+		}
+		if ((x-ones*0x20)&^x|(x^ones*0x7f)-ones)&high != 0 { // a byte below 0x20 or equal to 0x7f
+			for _, c := range b[i : i+8] {
+				control = control || c < 0x20 && c != '\n' && c != '\t' && c != '\r' || c == 0x7f
+			}
+		}
+		if wide && control {
+			return
 		}
 	}
-	return true
+	for _, c := range b[i:] {
+		wide = wide || c >= utf8.RuneSelf
+		control = control || c < 0x20 && c != '\n' && c != '\t' && c != '\r' || c == 0x7f
+	}
+	return
+}
+
+func ascii(b []byte) bool {
+	wide, _ := survey(b)
+	return !wide
 }

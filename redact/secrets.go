@@ -20,7 +20,11 @@ func (w *scanner) key(from, to int) {
 	if k.weak && r-l <= 4 {
 		w.ofKey(&k)
 	}
-	if k.kind == kindNone || !w.r.on[k.kind] || w.markup(&k) {
+	if k.kind == kindNone || !w.r.on[k.kind] {
+		return
+	}
+	w.busy = w.busy || k.kind == kindSecret
+	if w.markup(&k) {
 		return
 	}
 	v, d := w.delim(l, r)

@@ -56,7 +56,8 @@ func (s *Stream) Line(line []byte) []byte {
 		s.out = append(s.out[:0], line...)
 		return s.out
 	}
-	s.out = w.render(s.out[:0], line, s.t, s.stats)
+	w.settled(line, s.t, s.stats, w.find)
+	s.out = append(s.out[:0], w.res...)
 	return s.out
 }
 

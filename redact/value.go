@@ -221,7 +221,7 @@ func opening(b []byte, i int) (quote, int) {
 // closing finds the end of the quoted text that begins at b[i]: the end of its content and the index after the quote; ok is false when it does not end.
 // A quote behind n backslashes ends at the same quote behind n, or behind fewer, which end the text around it.
 func closing(b []byte, i int, q quote) (end, next int, ok bool) {
-	for p := i; ; {
+	for p := min(i, len(b)); ; {
 		j := bytes.IndexByte(b[p:], q.c)
 		if j < 0 {
 			return len(b), len(b), false

@@ -26,12 +26,8 @@ func (v *view) putRune(r rune, at int) {
 
 // needsFold tells whether s may hold characters or escape sequences that hide text from a byte match.
 func needsFold(s []byte) bool {
-	for _, c := range s {
-		if c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' && c != '\r' {
-			return true
-		}
-	}
-	return bytes.IndexByte(s, '\\') >= 0
+	wide, control := survey(s)
+	return wide || control || bytes.IndexByte(s, '\\') >= 0
 }
 
 // fold removes what is invisible, gives full-width and look-alike characters their ASCII form and decodes \u and \x escapes, however often the backslash was doubled.

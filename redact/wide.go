@@ -33,6 +33,7 @@ func (w *scanner) wideKey(n, from, to int) {
 		return
 	}
 	w.identEnd = to
+	w.busy = w.busy || wk.kind == kindSecret
 	k := key{from: from, to: to, kind: wk.kind, code: wk.code, hostish: wk.weak, password: wk.kind == kindSecret}
 	p := to
 	for again := true; again; {
