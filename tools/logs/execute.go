@@ -21,6 +21,16 @@ var (
 
 // Execute searches the topics one after the other; each source works in parallel within itself. Empty and incomplete is an error, found and incomplete is partial.
 func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, salt canonical.Salt) (Raw, error) {
+	return t.search(ctx, p, req, salt)
+}
+
+// meter is what a search needs of a permit: bytes of events are claimed when they are kept.
+type meter interface {
+	Take(n int) error
+	Left() int64
+}
+
+func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.Salt) (Raw, error) {
 	terms, err := ParseQuery(req.Query)
 	if err != nil {
 		return Raw{}, err
@@ -85,8 +95,7 @@ func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, sal
 		}
 	}
 	if g.tally != nil {
-		raw.Summary, raw.Events = g.tally.summary()
-		raw.Events = fit(raw.Events, int(min(exampleKeep, p.Left()/2)))
+		raw.Summary, raw.Events = g.tally.summary(int(min(exampleKeep, p.Left()/2)))
 	} else {
 		for i := range g.hits {
 			h := &g.hits[i]
@@ -112,28 +121,6 @@ func cmpTime(a, b RawEvent) int {
 		return 1
 	}
 	return a.Topic - b.Topic
-}
-
-// fit keeps examples within a smaller allowance: the earliest and the latest ones of the severest groups come first in their order of groups.
-func fit(events []RawEvent, room int) []RawEvent {
-	size := 0
-	for i := range events {
-		size += len(events[i].Text)
-	}
-	if size <= room {
-		return events
-	}
-	byGroup := slices.Clone(events)
-	slices.SortStableFunc(byGroup, func(a, b RawEvent) int { return a.Group - b.Group })
-	kept := byGroup[:0]
-	for _, e := range byGroup {
-		if len(e.Text) <= room {
-			room -= len(e.Text)
-			kept = append(kept, e)
-		}
-	}
-	slices.SortStableFunc(kept, cmpTime)
-	return kept
 }
 
 // sourceError gives a source's error its code. A scan over its bound gets the narrowing hint.

@@ -116,8 +116,8 @@ func (p *part) keep(e *example, h *hit) {
 	e.labels = h.labels
 }
 
-// summary ends the grouping. Groups are ordered by severity, then by count.
-func (t *tally) summary() (*Summary, []RawEvent) {
+// summary ends the grouping; room bounds the bytes of examples. Groups are ordered by severity, then by count.
+func (t *tally) summary(room int) (*Summary, []RawEvent) {
 	type final struct {
 		Group
 		ex []example
@@ -168,7 +168,6 @@ func (t *tally) summary() (*Summary, []RawEvent) {
 	}
 	sum := &Summary{Omitted: total - len(all)}
 	var events []RawEvent
-	room := exampleKeep
 	for g := range all {
 		sum.Groups = append(sum.Groups, all[g].Group)
 	}

@@ -306,16 +306,18 @@ func QuickLevel(b []byte) (l Level, ok bool) {
 	if len(b) == 0 || b[0] != '{' {
 		return None, false
 	}
-	wrapper := false
+	unsure := false
 	walkTop(b, func(key, value []byte, kind byte) bool {
-		if string(key) == "log" {
-			wrapper = true
+		if string(key) == "log" || bytes.IndexByte(key, '\\') >= 0 { // a wrapper, or a key in disguise
+			unsure = true
 			return false
 		}
-		if k, rank := role(key); k == roleLevel && rank == rankSure && (kind == '"' || kind == '0') && bytes.IndexByte(value, '\\') < 0 {
-			l = levelOf(key, value)
+		if k, rank := role(key); k == roleLevel && rank == rankSure && (kind == '"' || kind == '0') {
+			if unsure = bytes.IndexByte(value, '\\') >= 0; !unsure {
+				l = levelOf(key, value)
+			}
 		}
-		return l == None
+		return l == None && !unsure
 	})
-	return l, l != None && !wrapper
+	return l, l != None && !unsure
 }

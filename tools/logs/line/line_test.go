@@ -1,6 +1,7 @@
 package line
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -184,6 +185,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if n > 64*len(b)+1024 {
 			t.Errorf("%d bytes became %d", len(b), n)
+		}
+		if l, ok := QuickLevel(b); ok && e.Format == JSON && json.Valid(b) && l != e.Level {
+			t.Errorf("QuickLevel is %s, Parse says %s", l, e.Level)
 		}
 		NewClock(time.UTC, time.Unix(1767261600, 0)).Time(b)
 		if string(b) != in {
