@@ -36,7 +36,7 @@ func busy(reason string) *refused {
 	return (&refused{status: http.StatusServiceUnavailable, reason: reason, err: overloaded()}).with("Retry-After", "1")
 }
 
-// Handler serves the MCP endpoint. It needs nothing around it but an http.Server with timeouts: see ServeHTTP of this package's Server.
+// Handler serves the MCP endpoint. It needs nothing around it but an http.Server with timeouts: NewHTTPServer makes one, Serve runs one.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.handle) }
 
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
