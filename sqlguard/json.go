@@ -16,6 +16,8 @@ func (c *conv) jsonFunction(x ctx, e sp.Expr) expr {
 		return c.call(x, "JSON_PRETTY", n.JSONVal)
 	case *sp.JSONStorageSizeExpr:
 		return c.call(x, "JSON_STORAGE_SIZE", n.JSONVal)
+	case *sp.JSONSchemaValidFuncExpr:
+		return c.call(x, "JSON_SCHEMA_VALID", n.Schema, n.Document)
 	case *sp.JSONArrayExpr:
 		return c.call(x, "JSON_ARRAY", n.Params...)
 	case *sp.JSONObjectExpr:

@@ -2,6 +2,7 @@ package sqlguard_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -234,6 +235,53 @@ func TestRefusalsHelp(t *testing.T) {
 		}
 		if !strings.Contains(hint(err), c.hint) {
 			t.Errorf("%s: hint %q does not say %q", c.sql, hint(err), c.hint)
+		}
+	}
+}
+
+func TestOneGuardServesManyCallers(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t)
+	statements := readAccepted(t)
+	want := make([]string, len(statements))
+	for i, a := range statements {
+		p, err := g.Plan(a.sql)
+		if err != nil {
+			t.Fatal(a.sql, err)
+		}
+		want[i] = p.SQL()
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i, a := range statements {
+				if p, err := g.Plan(a.sql); err != nil || p.SQL() != want[i] {
+					t.Errorf("%s: %v %s", a.sql, err, p.SQL())
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// What a server would resolve to a hidden column of a table is never printed as a bare name: outputs stand for their position or their expression.
+func TestOutputNamesCannotReachHiddenColumns(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t)
+	for sql, tail := range map[string]string{
+		"SELECT id AS phone FROM members ORDER BY phone":             " ORDER BY 1 LIMIT 201",
+		"SELECT id AS phone FROM members ORDER BY phone LIKE '1%'":   " ORDER BY (`members`.`id` LIKE '1%') LIMIT 201",
+		"SELECT id AS phone, COUNT(*) FROM members GROUP BY phone":   " GROUP BY 1 LIMIT 201",
+		"SELECT id AS phone FROM members GROUP BY LENGTH(phone), id": " GROUP BY LENGTH(`members`.`id`), `members`.`id` LIMIT 201",
+		"WITH vault AS (SELECT 1 AS v) SELECT v FROM vault":          "FROM `cte_1` AS `vault` LIMIT 201",
+	} {
+		p, err := g.Plan(sql)
+		if err != nil {
+			t.Errorf("%s: %v %s", sql, err, hint(err))
+			continue
+		}
+		if !strings.HasSuffix(p.SQL(), tail) {
+			t.Errorf("%s\n got %s\nwant …%s", sql, p.SQL(), tail)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type scan struct {
 // frame follows one select list while the scan runs.
 type frame struct {
 	mark, depth int
-	first, last int // tokens of the current item, first < 0 when none yet
+	first       int // token that begins the current item, -1 when none yet
 	listing     bool
 	from        bool // in the FROM clause
 }
@@ -208,7 +208,7 @@ func (s *scan) item(src string, toks []token, i, depth int, frames []frame) []fr
 	f := &frames[len(frames)-1]
 	flush := func() {
 		if f.first >= 0 {
-			s.marks[f.mark].items = append(s.marks[f.mark].items, src[toks[f.first].pos:toks[f.last].end])
+			s.marks[f.mark].items = append(s.marks[f.mark].items, src[toks[f.first].pos:toks[i-1].end])
 			f.first = -1
 		}
 	}
@@ -237,7 +237,6 @@ func (s *scan) item(src string, toks []token, i, depth int, frames []frame) []fr
 	if f.first < 0 {
 		f.first = i
 	}
-	f.last = i
 	return frames
 }
 

@@ -47,7 +47,7 @@ func buildFunctions() map[string]fn {
 		{"JSON_KEYS", 1, 2}, {"JSON_CONTAINS", 2, 3}, {"JSON_CONTAINS_PATH", 3, many}, {"JSON_SEARCH", 3, many}, {"JSON_OVERLAPS", 2, 2}, {"JSON_ARRAY", 0, many},
 		{"JSON_OBJECT", 0, many}, {"JSON_VALUE", 2, 2}, {"JSON_SET", 3, many}, {"JSON_INSERT", 3, many}, {"JSON_REPLACE", 3, many}, {"JSON_REMOVE", 2, many},
 		{"JSON_MERGE_PATCH", 2, many}, {"JSON_MERGE_PRESERVE", 2, many}, {"JSON_ARRAY_APPEND", 3, many}, {"JSON_ARRAY_INSERT", 3, many}, {"JSON_PRETTY", 1, 1},
-		{"JSON_STORAGE_SIZE", 1, 1},
+		{"JSON_STORAGE_SIZE", 1, 1}, {"JSON_SCHEMA_VALID", 2, 2},
 		// regular expressions and text search, when the parser leaves them as calls
 		{"REGEXP_LIKE", 2, 3}, {"REGEXP_REPLACE", 3, 6}, {"REGEXP_SUBSTR", 2, 5}, {"REGEXP_INSTR", 2, 6},
 		{"SUBSTRING", 2, 3}, {"INSERT", 4, 4}, {"LOCATE", 2, 3}, {"LTRIM", 1, 1}, {"RTRIM", 1, 1}, {"TRIM", 1, 1}, {"INTERVAL", 2, many},
@@ -109,7 +109,12 @@ func buildCollations() map[string]word {
 		"utf8mb4_zh_0900_as_cs", "utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_de_pb_0900_ai_ci", "utf8mb4_german2_ci", "utf8mb4_spanish_ci",
 		"utf8mb4_swedish_ci", "utf8mb4_turkish_ci", "utf8mb4_polish_ci", "utf8mb4_czech_ci", "utf8mb4_danish_ci", "utf8mb4_hungarian_ci", "utf8mb4_vietnamese_ci",
 		"utf8mb4_croatian_ci", "utf8mb4_nopad_bin", "utf8mb4_general_nopad_ci", "utf8mb4_unicode_nopad_ci", "utf8mb4_uca1400_ai_ci", "utf8mb4_uca1400_as_ci",
-		"utf8mb4_uca1400_as_cs", "gbk_chinese_ci", "gbk_bin", "gb2312_chinese_ci", "gb18030_chinese_ci", "big5_chinese_ci", "sjis_japanese_ci", "cp1251_general_ci", "cp1251_bin",
+		"utf8mb4_uca1400_as_cs", "gbk_chinese_ci", "gbk_bin", "gb2312_chinese_ci", "gb18030_chinese_ci", "gb18030_bin", "big5_chinese_ci", "big5_bin", "sjis_bin", "euckr_korean_ci", "ujis_japanese_ci", "cp1250_general_ci", "koi8r_general_ci",
+		"latin1_danish_ci", "latin2_general_ci", "latin2_bin", "latin5_turkish_ci", "greek_general_ci", "hebrew_general_ci", "ucs2_general_ci", "ucs2_bin", "utf16_general_ci",
+		"utf16_bin", "utf32_general_ci", "utf32_bin", "utf8mb4_persian_ci", "utf8mb4_icelandic_ci", "utf8mb4_latvian_ci", "utf8mb4_romanian_ci", "utf8mb4_slovenian_ci",
+		"utf8mb4_estonian_ci", "utf8mb4_lithuanian_ci", "utf8mb4_slovak_ci", "utf8mb4_spanish2_ci", "utf8mb4_roman_ci", "utf8mb4_esperanto_ci", "utf8mb4_sinhala_ci",
+		"utf8mb4_thai_520_w2", "utf8mb4_myanmar_ci", "utf8mb4_es_0900_ai_ci", "utf8mb4_ru_0900_ai_ci", "utf8mb4_tr_0900_ai_ci", "utf8mb4_pl_0900_ai_ci", "utf8mb4_sv_0900_ai_ci",
+		"utf8mb4_da_0900_ai_ci", "utf8mb4_vi_0900_ai_ci", "utf8mb4_unicode_520_nopad_ci", "sjis_japanese_ci", "cp1251_general_ci", "cp1251_bin",
 	} {
 		m[string(c)] = c
 	}
