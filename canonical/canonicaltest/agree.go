@@ -32,13 +32,14 @@ func Agree(t *testing.T, open func() Pair) {
 		if p.Advance == nil {
 			a.opts = append(a.opts, gocmp.Comparer(func(x, y time.Time) bool { return x.IsZero() == y.IsZero() }))
 		}
-		steps := map[string]func(*rapid.T){"open": a.open, "open a slot": a.slot, "close": a.close, "close again": a.close, "load": a.load, "register": a.register, "end": a.end, "assess": a.assess, "resume": a.resume, "": a.lists}
+		steps := map[string]func(*rapid.T){"open": a.open, "open a slot": a.slot, "close": a.close, "close again": a.close, "load": a.load, "register": a.register, "end": a.end, "assess": a.assess, "resume": a.resume, "lists": a.lists}
 		if p.Advance != nil {
 			steps["tick"] = func(rt *rapid.T) {
 				p.Advance(time.Duration(rapid.IntRange(1, 40_000).Draw(rt, "ms")) * time.Millisecond)
 			}
 		}
 		rt.Repeat(steps)
+		a.lists(rt)
 	})
 }
 
