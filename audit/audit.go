@@ -99,6 +99,9 @@ func (s *Sink) Audit(r boundary.AuditRecord) {
 // Stats tells what became of the rows so far.
 func (s *Sink) Stats() Stats { return Stats{s.written.Load(), s.dropped.Load()} }
 
+// Dropped counts the rows that were lost so far.
+func (s *Sink) Dropped() int64 { return s.dropped.Load() }
+
 // Check verifies that rows can be written, and brings the schema up to date. The error's text tells an operator the next step and holds no secret.
 func (s *Sink) Check(ctx context.Context) error {
 	s.mu.Lock()

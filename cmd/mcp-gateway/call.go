@@ -73,7 +73,8 @@ func (e *env) call(ctx context.Context, tool, args, view, runID string) error {
 		return err
 	}
 	last := &lastCall{}
-	g.extra, g.views = append(g.extra, last), append(g.views, last)
+	g.addAuditor(last)
+	g.views = append(g.views, last)
 	run := g.runs.Resolve(boundary.Identity{Principal: localPrincipal(), Binding: runID, Process: rand.Text()})
 	obs, callErr := g.core.Invoke(ctx, run, boundary.Envelope{Tool: tool, Args: json.RawMessage(args)})
 	if err := g.close(true); err != nil {

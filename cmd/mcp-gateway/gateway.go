@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
@@ -24,8 +26,8 @@ type gateway struct {
 	runs   *harness.Runs
 	core   *core
 	audit  auditSink
-	extra  []boundary.Auditor    // beside the sink: metrics, the command line
-	views  []boundary.Controller // beside the run registry
+	extra  atomic.Pointer[[]boundary.Auditor] // beside the sink: metrics, the command line
+	views  []boundary.Controller              // beside the run registry
 }
 
 // auditSink is a boundary.Auditor that can be checked and closed.
@@ -38,6 +40,7 @@ type auditSink interface {
 // newGateway wires a configuration.
 func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	g := &gateway{cfg: cfg, log: log}
+	g.extra.Store(&[]boundary.Auditor{})
 	var err error
 	if g.store, err = openStore(cfg, log); err != nil {
 		return nil, err
@@ -80,9 +83,15 @@ func (f fanOutAudit) Audit(r boundary.AuditRecord) {
 	if f.g.audit != nil {
 		f.g.audit.Audit(r)
 	}
-	for _, a := range f.g.extra {
+	for _, a := range *f.g.extra.Load() {
 		a.Audit(r)
 	}
+}
+
+// addAuditor lets one more listener see every row.
+func (g *gateway) addAuditor(a boundary.Auditor) {
+	list := append(slices.Clone(*g.extra.Load()), a)
+	g.extra.Store(&list)
 }
 
 type fanOutViews struct{ g *gateway }

@@ -17,8 +17,11 @@ import (
 // pollInterval is how often the configuration file is looked at: a stat a second costs nothing and works on every file system, mounted secrets included.
 const pollInterval = time.Second
 
-// watch reloads the configuration on SIGHUP and when its file changes, until ctx or the returned stop ends it. tokens may be nil.
-func (g *gateway) watch(ctx context.Context, tokens *mcpserver.Tokens) (stop func()) {
+// setTokens puts the tokens of a changed configuration in force.
+type setTokens func(cfg *config.Config, list []mcpserver.Token)
+
+// watch reloads the configuration on SIGHUP and when its file changes, until ctx or the returned stop ends it. tokens is nil over stdio.
+func (g *gateway) watch(ctx context.Context, tokens setTokens) (stop func()) {
 	if g.cfg.File == "" {
 		return func() {}
 	}
@@ -68,7 +71,7 @@ func stamp(path string) fileStamp {
 
 // reload puts the file's allowlists, topics, collections and tokens in force. Listeners, the store, runs and limits stay as they were started. A broken file changes
 // nothing: the last good configuration goes on, and the log says so.
-func (g *gateway) reload(tokens *mcpserver.Tokens) {
+func (g *gateway) reload(tokens setTokens) {
 	keep := func(err error) {
 		if ps, ok := errors.AsType[config.Problems](err); ok {
 			for _, p := range ps {
@@ -100,7 +103,7 @@ func (g *gateway) reload(tokens *mcpserver.Tokens) {
 	}
 	g.core.swap(t)
 	if tokens != nil && len(g.cfg.Auth.Tokens) > 0 {
-		tokens.Set(list)
+		tokens(cfg, list)
 	}
 	g.log.Info("configuration reloaded", slog.String("config", g.cfg.File))
 }

@@ -131,9 +131,17 @@ func (g *gateway) serveHTTP(ctx context.Context) error {
 		return err
 	}
 	g.log.Info("serving over HTTP", slog.String("address", l.Addr().String()), slog.String("path", g.cfg.HTTP.Path))
-	stop := g.watch(ctx, tokens)
+	door, err := g.openHarness(ctx, tc)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	stop := g.watch(ctx, func(cfg *config.Config, list []mcpserver.Token) {
+		tokens.Set(list)
+		door.setTokens(cfg)
+	})
 	defer stop()
-	return srv.Serve(ctx, l, tc)
+	err = srv.Serve(ctx, l, tc)
+	return errors.Join(err, door.close())
 }
 
 func listen(ctx context.Context, key, address string) (net.Listener, error) {
