@@ -86,7 +86,7 @@ func (c *conv) aliased(x ctx, n *sp.AliasedTableExpr) *relation {
 			fail(codeSyntax, "a derived table needs an alias; write (SELECT ...) AS t")
 		}
 		r := &relation{alias: alias(n.As.String(), "the alias", 64), lateral: t.Lateral}
-		outer := x.sc.parent
+		var outer *scope // a derived table sees nothing around it, for the reason that a CTE does not
 		if t.Lateral {
 			// What stands to the left is in scope; the columns are gathered here because the SELECT's own list is not complete yet.
 			left := &scope{parent: x.sc.parent, rels: x.sc.rels}

@@ -90,7 +90,7 @@ func relColumns(outs []output, names []string, of string) []relColumn {
 }
 
 // with converts a WITH clause and returns the names in scope behind it.
-func (c *conv) with(w *sp.With, outer *scope, env *cteEnv, q *query) *cteEnv {
+func (c *conv) with(w *sp.With, env *cteEnv, q *query) *cteEnv {
 	if w == nil {
 		return env
 	}
@@ -111,7 +111,8 @@ func (c *conv) with(w *sp.With, outer *scope, env *cteEnv, q *query) *cteEnv {
 		if w.Recursive {
 			inner, pending = &cteEnv{env, d}, d
 		}
-		d.q = c.query(n.Subquery, outer, inner, pending)
+		// A CTE does not see the query around it: MariaDB has no such references, and a server that has them could find another table of that alias.
+		d.q = c.query(n.Subquery, nil, inner, pending)
 		if w.Recursive && d.used {
 			for _, o := range d.q.outputs {
 				if o.masked != nil {
@@ -153,7 +154,7 @@ func (c *conv) setQuery(n *sp.Union, outer *scope, env *cteEnv, pending *cteDef)
 	if n.Into != nil {
 		fail(codeNotReadOnly, "INTO is not allowed; leave it out")
 	}
-	env = c.with(n.With, outer, env, q)
+	env = c.with(n.With, env, q)
 	b := &setBody{all: !n.Distinct}
 	b.left = c.query(n.Left, outer, env, pending)
 	b.op = c.operator(n.Right)
@@ -242,7 +243,7 @@ func (c *conv) selectQuery(n *sp.Select, outer *scope, env *cteEnv) *query {
 	}
 	m := c.mark(n)
 	c.marks++
-	env = c.with(n.With, outer, env, q)
+	env = c.with(n.With, env, q)
 	b := &selectBody{distinct: n.Distinct}
 	q.body = b
 	sc := &scope{parent: outer}
@@ -344,7 +345,7 @@ func (c *conv) values(n *sp.ValuesStatement, outer *scope, env *cteEnv) *query {
 		fail(codeComplex, "VALUES has more than %d rows", maxSelects)
 	}
 	q := &query{}
-	env = c.with(n.With, outer, env, q)
+	env = c.with(n.With, env, q)
 	x := ctx{sc: &scope{parent: outer}, env: env}
 	width := len(n.Rows[0])
 	var left *query
