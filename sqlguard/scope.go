@@ -253,7 +253,8 @@ func (c *conv) noColumn(s *scope, name string) {
 	for t := s; t != nil; t = t.parent {
 		for _, a := range t.later {
 			if fold(a) == fold(name) {
-				fail(codeColumn, "%s is an alias of the select list, which WHERE, ON and aggregates cannot name; repeat its expression, use HAVING or an outer SELECT", show(name))
+				fail(codeColumn, "column %s is not an allowed column of the tables in this query, and an alias of the select list cannot be named in WHERE, ON and aggregates: repeat its expression or use HAVING; allowed: %s",
+					show(name), list(nearest(name, names), 8))
 			}
 		}
 	}
