@@ -166,8 +166,8 @@ func (p *projector) fill() error {
 	}
 	if all > total*2/3 { // many patterns: short templates let more of them be seen
 		for g := range p.groups {
-			if len(views[g].Template) > templateTiny && p.groups[g].Count > 0 {
-				views[g].Template = p.show(views[g].Template, templateTiny)
+			if len(views[g].Template) > templateTiny {
+				views[g].Template = p.template(p.groups[g].Topic, views[g].Template, templateTiny)
 			}
 		}
 	}
@@ -245,8 +245,14 @@ func (p *projector) pattern(g int, limit int) PatternView {
 	case text == "":
 		text = "(empty message)"
 	}
-	v.Template = p.show(p.readers[src.Topic].red.Text(text, p.tags), limit)
+	v.Template = p.template(src.Topic, text, limit)
 	return v
+}
+
+// template shows a template: made inert, cut, redacted once more like every shown text.
+func (p *projector) template(topic int, text string, limit int) string {
+	red := p.readers[topic].red
+	return red.Text(p.show(red.Text(text, p.tags), limit), p.tags)
 }
 
 // values adds what stood in the slots, for the patterns in their order, within room.

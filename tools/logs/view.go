@@ -16,16 +16,20 @@ type reader struct {
 	parser line.Parser
 	buf    []byte
 	// of the event under way:
-	raw    []byte
 	labels []Label
 	ev     *line.Event
+	parts  []string // pieces made so far
+	step   int
+	msg    string
+	hasMsg bool
 }
 
 func newReader(r *redact.Redactor, t *redact.Tagger) *reader { return &reader{red: r, tags: t} }
 
 // load takes an event apart. Parts are redacted when they are asked for.
 func (r *reader) load(text []byte, labels []Label) {
-	r.raw, r.labels, r.ev = text, labels, r.parser.Parse(text)
+	r.labels, r.ev = labels, r.parser.Parse(text)
+	r.parts, r.step, r.hasMsg = r.parts[:0], 0, false
 }
 
 // level is the event's severity, from its text or its labels.
@@ -54,10 +58,10 @@ func (r *reader) text(b []byte) string {
 
 // message is the redacted message with its continuation lines. A structured line without a message is its own fields.
 func (r *reader) message() string {
-	if len(r.ev.Message) > 0 {
-		return r.text(r.ev.Message)
+	if !r.hasMsg {
+		r.msg, r.hasMsg = r.text(r.ev.Message), true
 	}
-	return ""
+	return r.msg
 }
 
 func (r *reader) stack() string { return r.text(r.ev.Stack) }
@@ -82,30 +86,47 @@ func (r *reader) field(f line.Field) (key, value string) {
 }
 
 // pieces calls fn with every redacted part that a term may be found in, as opaque text, until fn returns false. Free text is one piece; a structured line is one
-// piece a part, since its raw form is not what a reader sees.
+// piece a part, since its raw form is not what a reader sees. Logfmt is both. Pieces are made when they are first needed and kept for the other terms.
 func (r *reader) pieces(fn func(string) bool) bool {
-	if r.ev.Format != line.JSON {
-		if !fn(opaque(r.text(r.raw))) {
-			return false
-		}
-	} else if !fn(opaque(r.message())) {
-		return false
-	}
-	for _, f := range r.ev.Fields {
-		if r.ev.Format != line.JSON {
-			break
-		}
-		k, v := r.field(f)
-		if !fn(opaque(r.red.Text(k, r.tags) + "=" + v)) {
-			return false
-		}
-	}
-	for _, l := range r.labels {
-		if !fn(opaque(l.Key + "=" + r.red.Field(l.Key, l.Value, r.tags))) {
+	for i := 0; i < len(r.parts) || r.grow(); i++ {
+		if !fn(r.parts[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// grow makes the next piece.
+func (r *reader) grow() bool {
+	structured := r.ev.Format == line.JSON || r.ev.Format == line.Logfmt
+	for {
+		step := r.step
+		r.step++
+		switch fields := len(r.ev.Fields); {
+		case step == 0:
+			if r.ev.Format != line.JSON {
+				r.parts = append(r.parts, opaque(r.text(r.ev.Text)))
+				return true
+			}
+		case step == 1:
+			if structured {
+				r.parts = append(r.parts, opaque(r.message()))
+				return true
+			}
+		case step < 2+fields:
+			if structured {
+				k, v := r.field(r.ev.Fields[step-2])
+				r.parts = append(r.parts, opaque(r.red.Text(k, r.tags)+"="+v))
+				return true
+			}
+		case step < 2+fields+len(r.labels):
+			l := r.labels[step-2-fields]
+			r.parts = append(r.parts, opaque(l.Key+"="+r.red.Field(l.Key, l.Value, r.tags)))
+			return true
+		default:
+			return false
+		}
+	}
 }
 
 // extra is what a structured line says beside its message, redacted, as key=value pairs in the order of the line.

@@ -25,6 +25,9 @@ func cover(files []*file, from, to int64, now time.Time) logs.Report {
 		if oldest == nil || f.first < oldest.first {
 			oldest = f
 		}
+		if f.high > 0 { // a packed file shows its end only when it was read
+			f.last = f.high
+		}
 		if newest == nil || f.last > newest.last {
 			newest = f
 		}

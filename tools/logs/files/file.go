@@ -44,6 +44,7 @@ type file struct {
 	timed   bool  // some of the first lines carry times
 	first   int64 // earliest time among the first lines
 	last    int64 // latest time among the last lines; the time of the last write when unknown
+	high    int64 // latest time met while a packed file was read
 	gap     int64 // mean distance of events
 	ordered bool  // nothing seen so far contradicts rising times
 }

@@ -395,3 +395,29 @@ func TestSeveralTopicsAreMergedByTime(t *testing.T) {
 		t.Errorf("got %s %s", got.code, got.text)
 	}
 }
+
+func TestShortLinesAndHugeOnes(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "10:%02d:%02d I x%d\n", i/2000, i/40%60, i)
+	}
+	short := write(t, t.TempDir(), "short.log", b.String())
+	if err := os.Chtimes(short, now, time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	huge := write(t, t.TempDir(), "huge.log", row(1, "INFO", "first")+row(2, "ERROR", "huge "+strings.Repeat("word ", 700_000))+row(3, "INFO", "next")+row(4, "ERROR", "wide "+strings.Repeat("word ", 100_000))+row(5, "INFO", "last"))
+	g := newGateway(t, logs.Options{}, map[string]string{"short": short, "huge": huge})
+	a := g.call(t, `{"topics":["short"],`+morning+`}`)
+	var n int64
+	for _, p := range a.Patterns {
+		n += p.Count
+	}
+	if n != 100_000 {
+		t.Errorf("short: %d events %s %s", n, a.code, a.text)
+	}
+	a = g.call(t, `{"topics":["huge"],`+morning+`}`)
+	if len(a.Events) != 5 || a.Events[2].Message != "next" || a.Events[4].Message != "last" || !a.Truncated || !strings.HasPrefix(a.Events[1].Message, "huge word") {
+		t.Errorf("huge: %d events %s %.3000s", len(a.Events), a.code, a.text)
+	}
+}

@@ -205,14 +205,14 @@ func (s *scanner) begins(l []byte) bool {
 
 // lastEvent is the offset of the last line that surely begins an event, or 0.
 func (s *scanner) lastEvent(b []byte) int {
-	end := bytes.LastIndexByte(b, '\n') + 1 // the last line may be cut, but its start is known
+	end := bytes.LastIndexByte(b, '\n') + 1 // the last line may be cut; what is left of it tells whether it begins an event, or it counts to the one before
 	at := end
 	for {
 		stop := len(b)
 		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 			stop = at + i
 		}
-		if at < len(b) && stop-at > 40 && s.begins(b[at:stop]) || at == 0 {
+		if at < len(b) && s.begins(b[at:stop]) || at == 0 {
 			return at
 		}
 		at = bytes.LastIndexByte(b[:at-1], '\n') + 1
@@ -235,6 +235,11 @@ func (s *scanner) block(b []byte, final bool) (int, error) {
 	if s.find == nil {
 		_, err := s.events(b[:end], true)
 		return end, err
+	}
+	if at := s.lastEvent(b[:end]); final && at < end { // how far the file reaches is known without its last event matching
+		if t, ok := s.clock.Time(b[at:index(b[:end], at, '\n')]); ok {
+			s.seen(t)
+		}
 	}
 	if s.seg.f.shape == wrapped {
 		s.find.load(b[:end])

@@ -236,10 +236,13 @@ func (w *search) read(ctx context.Context, seg segment, lane logs.Lane, buf []by
 	}()
 	sc := newScanner(ctx, w, seg, lane, buf)
 	err = sc.run()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if sc.unordered {
-		w.mu.Lock()
 		w.wild[seg.f] = true
-		w.mu.Unlock()
+	}
+	if seg.f.pack != none {
+		seg.f.high = max(seg.f.high, sc.high)
 	}
 	return err
 }

@@ -30,7 +30,10 @@ func (c *Clock) Time(line []byte) (int64, bool) {
 	if len(line) == 0 {
 		return 0, false
 	}
-	if line[0] == '{' {
+	if line[0] == 0xef {
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	}
+	if len(line) > 0 && line[0] == '{' {
 		return c.jsonTime(line)
 	}
 	if c.skip >= 0 && c.skip < len(line) {

@@ -30,6 +30,7 @@ type Field struct {
 // Event is a line taken apart. Its parts point into the text that was parsed or into the Parser and are valid until the next Parse.
 type Event struct {
 	Format  Format
+	Text    []byte // the event without wrapper and colours, continuation lines included
 	Level   Level
 	Service []byte
 	Message []byte  // the message, with continuation lines
@@ -48,7 +49,7 @@ type Parser struct {
 func (p *Parser) Parse(text []byte) *Event {
 	p.buf = p.buf[:0]
 	p.ev = Event{Fields: p.ev.Fields[:0]}
-	text = bytes.TrimRight(text, "\r\n")
+	text = bytes.TrimPrefix(bytes.TrimRight(text, "\r\n"), []byte("\xef\xbb\xbf"))
 	if bytes.IndexByte(text, 0x1b) >= 0 {
 		text = p.plain(text)
 	}
@@ -74,6 +75,7 @@ func (p *Parser) parse(text []byte, depth int) {
 			return
 		}
 	}
+	p.ev.Text = text
 	if len(first) > 1 && first[0] == '{' {
 		if n := p.object(first, nil, 0); n > 0 {
 			p.ev.Format = JSON
