@@ -11,6 +11,9 @@ import (
 
 // autoName is the name that MySQL gives an item without alias: that of a column as it was written, the text of a string, else the source text.
 func autoName(e sp.Expr, text string) string {
+	if text == "" {
+		return ""
+	}
 	switch n := e.(type) {
 	case *sp.ColName:
 		text = n.Name.String()

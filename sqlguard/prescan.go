@@ -17,7 +17,7 @@ const (
 // selectMark is what the scan knows of one SELECT word. The number of the mark travels through the parser as a comment, the only comments
 // that the parsers get to see, so that the closed form finds it again.
 type selectMark struct {
-	items  []string // source text of each item of the select list
+	items  []string // source text of each item of the select list, "" when its alias is empty
 	before setOp    // INTERSECT or EXCEPT directly before this SELECT (behind brackets), which the parser was given as UNION
 }
 
@@ -208,7 +208,11 @@ func (s *scan) item(src string, toks []token, i, depth int, frames []frame) []fr
 	f := &frames[len(frames)-1]
 	flush := func() {
 		if f.first >= 0 {
-			s.marks[f.mark].items = append(s.marks[f.mark].items, src[toks[f.first].pos:toks[i-1].end])
+			text := src[toks[f.first].pos:toks[i-1].end]
+			if last := toks[i-1]; last.kind == tString && last.text == "" && i-2 > f.first && toks[i-2].kw == kwAs {
+				text = "" // an empty alias, which the deciding reader cannot tell from none
+			}
+			s.marks[f.mark].items = append(s.marks[f.mark].items, text)
 			f.first = -1
 		}
 	}
