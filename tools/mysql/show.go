@@ -53,7 +53,9 @@ func (s *source) showTables(ctx context.Context, plan sqlguard.Plan) (Raw, error
 		}
 		names := make([]string, len(t.Columns))
 		for i, c := range t.Columns {
-			names[i] = c.Name
+			if names[i] = c.Name; c.Masked {
+				names[i] += " (masked)"
+			}
 		}
 		raw.Rows = append(raw.Rows, []Cell{text(t.Schema), text(t.Name), text(strings.Join(names, ", ")), number(info.Rows)})
 	}

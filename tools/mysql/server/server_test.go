@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -298,7 +299,7 @@ func TestRefusalsReachNoDatabase(t *testing.T) {
 func TestShowAndExplainComeFromAllowlistAndCatalogue(t *testing.T) {
 	g := ro(t)
 	tables := g.rows(t, "SHOW TABLES")
-	if !strings.Contains(tables, `["shop","orders","id, customer_id, status, total",`) || strings.Contains(tables, "gone") {
+	if !strings.Contains(tables, `["shop","orders","id, customer_id, status, total",`) || !strings.Contains(tables, `"id, name, email (masked), settings"`) || strings.Contains(tables, "gone") {
 		t.Errorf("SHOW TABLES: %s", tables)
 	}
 	if got := g.rows(t, "SHOW TABLES LIKE 'n%'"); !strings.Contains(got, "numbers") || strings.Contains(got, "orders") {
@@ -338,5 +339,34 @@ func TestSchemaListsTheAllowlistWithTypes(t *testing.T) {
 	got, err = down.tool.Schema(t.Context(), "shop", boundary.Grants{})
 	if err != nil || !strings.Contains(string(got), `{"name":"email","masked":true}`) {
 		t.Errorf("without the database: %s, %v", got, err)
+	}
+}
+
+func TestAStatementIsOneRoundTrip(t *testing.T) {
+	m := server(t)
+	s := open(t, Options{DSN: m.dsn("ro")})
+	plan := mustPlan(t, guard(t, 0), "SELECT id, status FROM orders WHERE id = 7")
+	questions := func() int {
+		t.Helper()
+		n, err := strconv.Atoi(m.must(t, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'QUESTIONS'"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	run := func() {
+		t.Helper()
+		if _, err := s.Run(t.Context(), permit(t, 1<<20), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run() // connects
+	before := questions()
+	asking := questions() - before
+	for range 50 {
+		run()
+	}
+	if n := questions() - before - 2*asking; n != 50 {
+		t.Errorf("50 statements took %d round trips", n)
 	}
 }
