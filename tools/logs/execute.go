@@ -40,6 +40,7 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 	scan := t.maxScan
 	var cov coverage
 	var noLevel int64
+	var bare []int
 	for i, use := range req.Topics {
 		topic, ok := t.topics[use.Name]
 		if !ok {
@@ -80,9 +81,12 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 		}
 		scan = max(scan-rep.Scanned, 0)
 		noLevel += s.noLvl.Load()
-		cov.add(use.Name, req, rep)
+		rep.Complete = rep.Complete && !s.cut.Load()
+		if !cov.add(use.Name, req, rep) {
+			bare = append(bare, i)
+		}
 	}
-	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Coverage: cov.span(req)}
+	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Uncovered: bare, Coverage: cov.span(req)}
 	if g.total == 0 {
 		if cov.covered == 0 {
 			return Raw{}, fault.New(fault.BackendIncomplete, "logs.Execute", errUncovered).WithHint(cov.hint())
@@ -157,7 +161,8 @@ type coverage struct {
 	held     []string
 }
 
-func (c *coverage) add(topic string, req Request, r Report) {
+// add takes a topic's report and tells whether it covers any of the range.
+func (c *coverage) add(topic string, req Request, r Report) bool {
 	if r.CoveredFrom.IsZero() && r.CoveredTo.IsZero() || !r.CoveredFrom.Before(r.CoveredTo) {
 		s := "topic " + topic + " has no events in the range"
 		if !r.HeldFrom.IsZero() {
@@ -167,7 +172,7 @@ func (c *coverage) add(topic string, req Request, r Report) {
 		if !r.Complete {
 			c.partial = true
 		}
-		return
+		return false
 	}
 	from, to := max(r.CoveredFrom.UnixNano(), req.From.UnixNano()), min(r.CoveredTo.UnixNano(), req.To.UnixNano())
 	if c.covered == 0 {
@@ -177,6 +182,7 @@ func (c *coverage) add(topic string, req Request, r Report) {
 	}
 	c.covered++
 	c.partial = c.partial || !r.Complete
+	return true
 }
 
 // span is the covered part when it is not the whole range.

@@ -89,6 +89,7 @@ type sink struct {
 	ended bool
 	found atomic.Bool
 	noLvl atomic.Int64
+	cut   atomic.Bool // an event that was not whole did not match
 	pool  sync.Pool
 }
 
@@ -188,6 +189,9 @@ func (l *lane) Emit(e Event) error {
 	}
 	l.r.load(e.Text, e.Labels)
 	if !m.match(l.r) {
+		if (e.Cut || l.r.ev.Cut) && (m.level == line.None || l.r.level() >= m.level) { // what is missing of it might have matched
+			l.s.cut.Store(true)
+		}
 		if m.level != line.None && l.r.level() == line.None {
 			l.s.noLvl.Add(1)
 		}

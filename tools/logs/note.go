@@ -23,6 +23,9 @@ func (p *projector) note() string {
 	if p.raw.Partial {
 		parts = append(parts, "part of the logs could not be read")
 	}
+	for _, i := range p.raw.Uncovered {
+		parts = append(parts, "topic "+p.req.Topics[i].Name+" holds nothing of the range")
+	}
 	if p.raw.NoLevel > 0 {
 		parts = append(parts, strconv.FormatInt(p.raw.NoLevel, 10)+" events without a level were left out by level")
 	}

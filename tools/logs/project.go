@@ -30,6 +30,11 @@ func (t *Tool) Project(req Request, raw Raw, v boundary.View) (boundary.Projecti
 		}
 		p.readers = append(p.readers, newReader(red, p.tags))
 	}
+	for _, i := range raw.Uncovered {
+		if i < 0 || i >= len(req.Topics) {
+			return boundary.Projection[Observation]{}, fault.New(fault.ProjectionError, "logs.Project", errTopic)
+		}
+	}
 	for i := range raw.Events {
 		if e := &raw.Events[i]; e.Topic < 0 || e.Topic >= len(p.readers) || raw.Summary != nil && (e.Group < 0 || e.Group >= len(raw.Summary.Groups)) {
 			return boundary.Projection[Observation]{}, fault.New(fault.ProjectionError, "logs.Project", errTopic)

@@ -107,9 +107,15 @@ func nextTerm(s string) (Term, string, error) {
 	case "*":
 		word = ""
 	}
+	if comparison.MatchString(word) {
+		return t, rest, badQuery(`comparisons are not supported; write status=502, or /status=5\d\d/, or quote the word to search for it`)
+	}
 	t.Text = word
 	return t, rest, nil
 }
+
+// comparison is what looks like a range of numbers: taken for a word it would find nothing and say so.
+var comparison = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:>|<|>=|<=)\d+(?:\.\d+)?$`)
 
 func cutSpace(s string) (word, rest string) {
 	if i := strings.IndexAny(s, " \t"); i >= 0 {

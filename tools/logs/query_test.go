@@ -45,7 +45,7 @@ func TestParseQuery(t *testing.T) {
 		}
 	}
 	for q, hint := range map[string]string{
-		`"open`: "not closed", `""`: "empty", "/(/": "RE2", "/a{2000}/": "RE2", "/((a{100}){100}){9}/": "", "a OR b": "alternatives", "NOT a": "-word", "status=": "value",
+		`"open`: "not closed", `""`: "empty", "/(/": "RE2", "/a{2000}/": "RE2", "/((a{100}){100}){9}/": "", "a OR b": "alternatives", "NOT a": "-word", "status>=500": "comparisons", "status=": "value",
 		strings.Repeat("a ", 1500): "2048", "/" + strings.Repeat("x", 600) + "/": "512", "a\x00b": "control", "a\ue03cb": "private-use", "/(?<n/": "RE2",
 		strings.Join(strings.Split(strings.Repeat("x", 40), ""), " ") + " a b c d e f g h i j k l m n o p q r s t u v w y z 1 2 3 4 5 6 7 8 9": "32",
 	} {

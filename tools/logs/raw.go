@@ -11,6 +11,8 @@ type Raw struct {
 	Coverage *Span      `json:"coverage,omitempty"`
 	// Partial: a source could not read all of it. What is here is true, what is not here proves nothing.
 	Partial bool `json:"partial,omitempty"`
+	// Uncovered lists the topics (indexes into the request's) that hold nothing of the range.
+	Uncovered []int `json:"uncovered,omitempty"`
 	// NoLevel counts events that the level filter left out because they name no level.
 	NoLevel int64 `json:"no_level,omitempty"`
 }

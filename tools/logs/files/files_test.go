@@ -416,6 +416,9 @@ func TestShortLinesAndHugeOnes(t *testing.T) {
 	if n != 100_000 {
 		t.Errorf("short: %d events %s %s", n, a.code, a.text)
 	}
+	if a := g.call(t, `{"topics":["huge"],"query":"zebra",`+morning+`}`); a.code != fault.BackendIncomplete {
+		t.Errorf("a term that the cut part might hold: %s %s", a.code, a.text)
+	}
 	a = g.call(t, `{"topics":["huge"],`+morning+`}`)
 	if len(a.Events) != 5 || a.Events[2].Message != "next" || a.Events[4].Message != "last" || !a.Truncated || !strings.HasPrefix(a.Events[1].Message, "huge word") {
 		t.Errorf("huge: %d events %s %.3000s", len(a.Events), a.code, a.text)

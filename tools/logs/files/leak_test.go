@@ -30,13 +30,30 @@ func plant(s string) string {
 	}, "\n") + "\n"
 }
 
+// plantText is the same in text layouts, with a secret in a continuation line and one of several lines.
+func plantText(s string) string {
+	pem := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat(s, 4) + "\n" + strings.Repeat(s, 3) + "\n-----END RSA " + "PRIVATE KEY-----\n"
+	return row(0, "INFO", "started with 3 workers") + row(1, "ERROR", "login declined password="+s+" for cart 7") + row(2, "WARN", "declined: curl -u shop:"+s+" https://example.com/x") +
+		"2026-01-01 10:03:00,000 level=warn msg=\"declined\" password=" + s + " user=7\n" +
+		row(4, "ERROR", "declined") + "java.lang.IllegalStateException: token=" + s + "\n\tat com.example.Cart.pay(Cart.java:12)\n" +
+		row(5, "WARN", "declined key follows\n"+pem) + row(6, "INFO", "Set-Cookie: session="+s+"; Path=/ declined") + row(10, "INFO", "done")
+}
+
 func TestASecretCannotBeFoundOutBySearching(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(string) string{"json": plant, "text": plantText} {
+		t.Run(name, func(t *testing.T) { bisect(t, plant) })
+	}
+}
+
+// bisect asks two gateways, whose logs differ in the secret alone, the same questions about one of the secrets: their answers must be the same.
+func bisect(t *testing.T, plant func(string) string) {
 	t.Parallel()
 	const real, other = "Qx7Kd2" + "Vw9Zp4Ft", "Hm3Rb8" + "Ny6Sc1Lg"
 	a := newGateway(t, logs.Options{}, map[string]string{"shop": write(t, t.TempDir(), "shop.log", plant(real))})
 	b := newGateway(t, logs.Options{}, map[string]string{"shop": write(t, t.TempDir(), "shop.log", plant(other))})
 	var guesses []string
-	for n := 1; n <= len(real); n++ {
+	for _, n := range []int{1, 2, 4, 9, len(real)} {
 		guesses = append(guesses, real[:n], real[len(real)-n:])
 	}
 	guesses = append(guesses, strings.ToLower(real), strings.ToUpper(real), real[3:9])
@@ -59,7 +76,7 @@ func TestASecretCannotBeFoundOutBySearching(t *testing.T) {
 			}
 		}
 	}
-	if x := a.call(t, `{"topics":["shop"],"query":"declined",`+morning+`}`); len(x.Events) != 9 || strings.Contains(x.text, real[:6]) {
+	if x := a.call(t, `{"topics":["shop"],"query":"declined",`+morning+`}`); len(x.Events) < 5 || x.Truncated || strings.Contains(x.text, real[:6]) {
 		t.Errorf("declined: %d events %s", len(x.Events), x.text)
 	}
 }
