@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"syscall"
 	"time"
 
@@ -62,21 +61,23 @@ func (g *gateway) server(auth mcpserver.Authenticator) (*mcpserver.Server, error
 		Version: buildVersion(), Core: g.core, Resolver: g.runs, Verifier: g.guard, Schemas: g.core, Log: g.log,
 		MaxMessage: int(cfg.HTTP.MaxBody), MaxConcurrent: cfg.HTTP.MaxConcurrent, CallTimeout: time.Duration(cfg.Call.Timeout),
 		Grace: time.Duration(cfg.Call.Timeout) + 5*time.Second,
-		HTTP:  mcpserver.HTTPOptions{Path: cfg.HTTP.Path, Listen: cfg.HTTP.Listen, AllowedOrigins: cfg.HTTP.AllowedOrigins, AllowedHosts: cfg.HTTP.AllowedHosts, Auth: auth},
+		HTTP: mcpserver.HTTPOptions{Path: cfg.HTTP.Path, Listen: cfg.HTTP.Listen, AllowedOrigins: cfg.HTTP.AllowedOrigins, AllowedHosts: cfg.HTTP.AllowedHosts, Auth: auth,
+			MaxPerPrincipal: perPrincipal(cfg)},
 	})
+}
+
+// perPrincipal leaves a quarter of the places to the others when there are several tokens, so that one client cannot take them all.
+func perPrincipal(cfg *config.Config) int {
+	if len(cfg.Auth.Tokens) < 2 {
+		return 0
+	}
+	return max(1, cfg.HTTP.MaxConcurrent*3/4)
 }
 
 func (e *env) httpCommand() *cobra.Command {
 	return &cobra.Command{Use: "http", Short: "Serve clients over streamable HTTP", Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
 		return e.http(c.Context())
 	}}
-}
-
-// openAccess lets every request of a loopback listener without tokens in as the local user.
-type openAccess struct{ caller mcpserver.Caller }
-
-func (o openAccess) Authenticate(context.Context, *http.Request) (mcpserver.Caller, error) {
-	return o.caller, nil
 }
 
 func (e *env) http(ctx context.Context) error {
@@ -103,7 +104,7 @@ func (g *gateway) serveHTTP(ctx context.Context) error {
 	tokens := mcpserver.NewTokens()
 	var auth mcpserver.Authenticator = tokens
 	if len(g.cfg.Auth.Tokens) == 0 {
-		auth = openAccess{mcpserver.Caller{Principal: localPrincipal(), Role: mcpserver.RoleAgent}}
+		auth = mcpserver.Everyone{Caller: mcpserver.Caller{Principal: localPrincipal(), Role: mcpserver.RoleAgent}}
 	} else {
 		list, err := bearerTokens(g.cfg)
 		if err != nil {

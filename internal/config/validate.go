@@ -132,7 +132,7 @@ func (k *checker) harness() {
 	if !loopback(h.Listen) && k.c.HTTP.TLS.CertFile == "" && !k.c.HTTP.BehindTLSProxy {
 		k.add("harness.listen", "%s is reachable from other machines: configure http.tls or http.behind_tls_proxy, or listen on 127.0.0.1", h.Listen)
 	}
-	if h.Listen == k.c.HTTP.Listen {
+	if h.Listen == k.c.HTTP.Listen && !strings.HasSuffix(h.Listen, ":0") {
 		k.add("harness.listen", "is the address of http.listen; choose another port")
 	}
 }
