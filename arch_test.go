@@ -54,6 +54,7 @@ var layers = map[string][]string{
 	"internal/mcpserver":       {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
 	"internal/servertest":      {},
 	"cmd/mcp-gateway":          {"…"},
+	"examples":                 {}, // tests of the client files
 }
 
 // owners lists the outside modules and the packages that may import them. Test files of any package may import what tests names besides.

@@ -153,7 +153,7 @@ func build(ctx context.Context, dir string) (string, error) {
 	if runtime.GOOS == "windows" {
 		out += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "./cmd/mcp-gateway")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", out, "./cmd/mcp-gateway")
 	cmd.Dir = root
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {

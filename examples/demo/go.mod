@@ -42,5 +42,3 @@ require (
 	google.golang.org/protobuf v1.28.1 // indirect
 	gopkg.in/src-d/go-errors.v1 v1.0.0 // indirect
 )
-
-replace github.com/seed-069badc9/mcp-gateway => ../..
