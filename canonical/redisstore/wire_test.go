@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
@@ -249,6 +250,16 @@ func TestARawBesideLivesAndDiesWithItsRecord(t *testing.T) {
 	stolen.Nonce, stolen.Raw = "foreign", random(64<<10)
 	_, err = s.Close(t.Context(), stolen)
 	wantCode(t, "foreign nonce on READY", err, fault.StoreError)
+	other := ready
+	other.Raw = random(20 << 10)
+	_, err = s.Close(t.Context(), other)
+	wantCode(t, "another READY", err, fault.StoreError)
+	inlined := openArgs("r", "inline")
+	small := readyArgs(t, inlined, mustOpen(t, s, inlined), []byte("small"))
+	mustClose(t, s, small)
+	small.Raw = random(20 << 10)
+	_, err = s.Close(t.Context(), small)
+	wantCode(t, "another READY beside a small one", err, fault.StoreError)
 	if diff := cmp.Diff(keys, rawKeys(t, c)); diff != "" {
 		t.Errorf("raw keys: %s", diff)
 	}
@@ -363,5 +374,25 @@ func TestLargeContentIsCompressed(t *testing.T) {
 	info, _, err := s.Run(context.Background(), k.Key.RunKey())
 	if err != nil || info.Used.RawBytes != int64(len(k.Raw)) {
 		t.Errorf("raw bytes charged = %d, want %d", info.Used.RawBytes, len(k.Raw))
+	}
+}
+
+func TestARawThatDidNotArriveWholeIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	srv := startServer(t)
+	s, c := srv.store(t, Options{}), srv.admin(t)
+	a := openArgs("r", "c")
+	k := readyArgs(t, a, mustOpen(t, s, a), random(64<<10))
+	if err := c.Set(t.Context(), rawKey(k.Key), string(digest(a.Nonce))+"half of it", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Close(t.Context(), k)
+	wantCode(t, "READY over another raw", err, fault.StoreError)
+	if rec := mustLoad(t, s, k.Key); rec.State != canonical.StateProjecting || len(rec.Raw) != 0 {
+		t.Errorf("record = %s with %d bytes, want PROJECTING", rec.State, len(rec.Raw))
+	}
+	mustClose(t, s, k) // the refused CLOSE has cleared the place
+	if rec := mustLoad(t, s, k.Key); !bytes.Equal(rec.Raw, k.Raw) {
+		t.Error("raw came back changed")
 	}
 }

@@ -3,20 +3,21 @@
 -- 18 bound of what a run remembers, 19 grace, then item key, detail, key, detail ...
 local name, ready = ARGV[2], ARGV[5] == ''
 local rec, beside = P .. 'i:' .. ARGV[1] .. ':' .. name, P .. 'w:' .. ARGV[1] .. ':' .. name
--- refuse drops a raw that this CLOSE has brought, unless it is that of a READY record.
+-- refuse drops a raw that this CLOSE has brought, unless it is to be kept.
 local function refuse(why, keep)
   if ARGV[9] == 'k' and not keep and call('GETRANGE', beside, 0, 15) == ARGV[11] then call('UNLINK', beside) end
   return {why}
 end
-local v = call('HMGET', rec, 's', 'n', 'g', 'a', 'x', 'f', 'y', 'ql')
+local v = call('HMGET', rec, 's', 'n', 'g', 'a', 'x', 'f', 'y', 'ql', 'w')
 if not v[1] then return refuse('gone') end
 if v[2] ~= ARGV[3] then return refuse('mine') end
 if v[1] ~= 'P' then
+  local keep = v[1] == 'R' and v[9] == 'k' -- the raw beside is the record's own
   if v[6] == ARGV[4] then
-    if v[1] ~= 'R' then refuse('', false) end
+    refuse('', keep)
     return cmsgpack.unpack(v[7])
   end
-  return refuse('final', v[1] == 'R')
+  return refuse('final', keep)
 end
 local r = loadrun(ARGV[1], v[3])
 if not r then return refuse('gone') end
