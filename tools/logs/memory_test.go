@@ -336,3 +336,53 @@ func TestScopesThatMeanTheSame(t *testing.T) {
 		t.Errorf("%d bytes", len(z.Text))
 	}
 }
+
+func TestAPrefilterNeverHidesAMatch(t *testing.T) {
+	red, err := redact.New(redact.Options{Classes: redact.All})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := redact.NewTagger(canonical.Salt{1})
+	holds := func(need []Literal, text string) bool {
+		for _, l := range need {
+			if l.Fold && strings.Contains(strings.ToLower(text), l.Text) || strings.Contains(text, l.Text) {
+				return true
+			}
+		}
+		return len(need) == 0 || strings.IndexByte(text, '\\') >= 0
+	}
+	texts := []string{
+		`{"level":"error","msg":"Gateway answered 502","status":502,"host":"shop-db-01","path":"/api/Carts"}`,
+		`level=error msg="Gateway answered 502" status=502`, `2026-01-01 10:00:00 ERROR [main] a.B - Gateway answered 502 status=502`, `{"msg":"caf\u00e9 gateway"}`, `{"msg":"peer 192.0.2.7 left","level":50}`,
+	}
+	for _, q := range []string{"gateway", "GATEWAY 502", `"answered 502"`, "status=502", `"status=502"`, "/status=5\\d\\d/", "/(?i)gateway/", "/Gateway|Timeout/", "/(Gate|Time)way.*50[0-9]/", "level=error", "-zebra", "-zebra answered",
+		"192.0.2.7", "shop-db-01", "host=shop-db-01", "café", "/caf. gate/", "/api/carts", "path=/api/carts", "/^peer/", "/x*peer{1,3}/"} {
+		terms, err := ParseQuery(q)
+		if err != nil {
+			t.Fatal(q, err)
+		}
+		m := newMatcher(Request{}, terms, red, tags)
+		matched := 0
+		for _, text := range texts {
+			r := newReader(red, tags)
+			r.load([]byte(text), nil)
+			if m.match(r) {
+				matched++
+				if !holds(m.need(), text) {
+					t.Errorf("%s matches %s, which the prefilter %+v drops", q, text, m.need())
+				}
+			}
+		}
+		if matched == 0 {
+			t.Errorf("%s matches nothing", q)
+		}
+	}
+}
+
+func TestEventsWithoutALevelAreCounted(t *testing.T) {
+	events := lines(5, func(i int) (string, string) { return []string{"odd", "ERROR", "odd", "INFO", "odd"}[i], "hello" })
+	p, _, err := ask(t, toolOver(t, map[string]Source{"a": memory{events: events, report: Report{Complete: true}}}), `{"topics":["a"],"level":"error"}`, 16<<10)
+	if err != nil || p.Count != 1 || !strings.Contains(p.Observation.Note, "3 events without a level") {
+		t.Errorf("%v %+v", err, p.Observation)
+	}
+}
