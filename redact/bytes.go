@@ -98,11 +98,3 @@ func skipSpace(b []byte, i int) int {
 	}
 	return i
 }
-
-// lineEnd is the index of the line end at or after i, or len(b).
-func lineEnd(b []byte, i int) int {
-	for i < len(b) && b[i] != '\n' {
-		i++
-	}
-	return i
-}

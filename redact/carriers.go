@@ -72,8 +72,11 @@ func (w *scanner) elementValue(k *key, p int) int {
 				}
 			}
 		}
-		if end == len(b) && lineEnd(b, p) < end { // no end tag: the line is the value
-			end = lineEnd(b, p)
+		if end == len(b) && w.r.o.KeepPlaceholders { // <password> in a document stands for one
+			return 0
+		}
+		if end == len(b) && w.lineEnd(b, p) < end { // no end tag: the line is the value
+			end = w.lineEnd(b, p)
 		}
 	}
 	if w.harmless(k, b[p:end], true) {
@@ -261,7 +264,7 @@ func (w *scanner) skipWords(p int, words ...string) int {
 // skipQuoted moves past a quoted name of at most 64 bytes.
 func (w *scanner) skipQuoted(p int) int {
 	q, from := opening(w.b, p)
-	if end, next, ok := closing(w.b[:min(len(w.b), from+64)], from, q); ok && end > from {
+	if end, next, ok := w.closing(w.b[:min(len(w.b), from+64)], from, q); ok && end > from {
 		return next
 	}
 	return from
@@ -274,14 +277,14 @@ func (w *scanner) said(k *key, p int, doubt bool) int {
 		return 0
 	}
 	if q, from := opening(b, p); q.c != 0 {
-		end, next, ok := closing(b, from, q)
+		end, next, ok := w.closing(b, from, q)
 		if !ok && end-from > 64 || w.harmless(k, b[from:end], true) || plain(b[from:end]) {
 			return 0
 		}
 		w.secret(from, end)
 		return next
 	}
-	end := unquoted(b, p, false)
+	end := w.unquoted(b, p, false)
 	v := bytes.TrimRight(b[p:end], ".,;:!?)")
 	if w.harmless(k, v, false) || plain(v) || w.r.o.KeepPlaceholders && !mixed(v) || doubt && !k.password && !mixed(v) {
 		return 0
@@ -302,7 +305,7 @@ func sentence(b []byte, p, end int) int {
 func (w *scanner) bare(k *key, p int, sure bool) int {
 	b := w.b
 	if q, from := opening(b, p); q.c != 0 {
-		end, next, ok := closing(b[:min(len(b), from+4096)], from, q)
+		end, next, ok := w.closing(b[:min(len(b), from+4096)], from, q)
 		v := b[from:end]
 		switch {
 		case !ok || len(v) == 0 || w.harmless(k, v, true) || plain(v):
@@ -314,7 +317,14 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 		w.secret(from, end)
 		return next
 	}
-	end := unquoted(b, p, false)
+	if c := b[p]; (c == '(' || c == '[') && k.password { // password (hunter2) rejected
+		end := w.unquoted(b, p+1, false)
+		if v := b[p+1 : end]; (at(b, end) == ')' || at(b, end) == ']') && len(v) >= 4 && mixed(v) && !plain(v) && bytes.IndexByte(v, '=') < 0 {
+			w.secret(p+1, end)
+			return end
+		}
+	}
+	end := w.unquoted(b, p, false)
 	v := bytes.TrimRight(b[p:end], ".,;:!?)")
 	switch {
 	case len(v) < 3 || isIdent(v[0]) && bytes.IndexByte(v, '=') > 0 || w.harmless(k, v, false) || plain(v) || v[0] == '<' || v[0] == '(' || v[0] == '[' || v[0] == '{':
@@ -342,9 +352,9 @@ func (w *scanner) fromTo(k *key, p int) int {
 		from, end, next := p, 0, 0
 		if q, f := opening(b, p); q.c != 0 {
 			from = f
-			end, next, _ = closing(b[:min(len(b), f+4096)], f, q)
+			end, next, _ = w.closing(b[:min(len(b), f+4096)], f, q)
 		} else {
-			end = unquoted(b, p, false)
+			end = w.unquoted(b, p, false)
 			next = end
 		}
 		v := bytes.TrimRight(b[from:end], ".,;:!?)")
@@ -382,9 +392,9 @@ func (w *scanner) changed(k *key, p int) bool {
 	}
 	end := 0
 	if q, f := opening(b, p); q.c != 0 {
-		_, end, _ = closing(b[:min(len(b), f+4096)], f, q)
+		_, end, _ = w.closing(b[:min(len(b), f+4096)], f, q)
 	} else {
-		end = unquoted(b, p, false)
+		end = w.unquoted(b, p, false)
 	}
 	return wordFold(b, skipBlank(b, end), "to")
 }

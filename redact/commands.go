@@ -38,10 +38,10 @@ func (w *scanner) command(n, from, to int) {
 	if !w.r.on[kindSecret] || from > 0 && (isWord(b[from-1]) || b[from-1] == '-' || b[from-1] == '.') || !isBlank(at(b, to)) && !isQuote(at(b, to)) {
 		return
 	}
-	end := lineEnd(b, to)
-	if end != w.cmdEnd {
-		w.cmdEnd, w.cmdCount = end, 0
+	if to > w.cmdEnd {
+		w.cmdEnd, w.cmdCount = w.lineEnd(b, to), 0
 	}
+	end := w.cmdEnd
 	if w.cmdCount++; w.cmdCount > maxCommands || c.needs != "" && !bytes.Contains(b[to:end], []byte(c.needs)) {
 		return
 	}
@@ -60,7 +60,7 @@ func (w *scanner) command(n, from, to int) {
 			continue
 		}
 		if c.pair == ':' && b[i+1] == 'b' && isBlank(at(b, i+2)) { // curl -b "a=b"
-			if v := skipBlank(b, i+2); v < end && bytes.IndexByte(b[v:unquoted(b[:end], v, false)], '=') > 0 {
+			if v := skipBlank(b, i+2); v < end && bytes.IndexByte(b[v:w.unquoted(b[:end], v, false)], '=') > 0 {
 				w.cookies(v, w.limit(&key{from: v, to: v}, v), false)
 			}
 			continue
@@ -98,9 +98,12 @@ func (w *scanner) pair(v, end int, mark byte) {
 	to := 0
 	if q, from := opening(b, v); q.c != 0 {
 		v = from
-		to, _, _ = closing(b[:end], from, q)
+		to, _, _ = w.closing(b[:end], from, q)
 	} else {
-		to = unquoted(b[:end], v, false)
+		to = w.unquoted(b[:end], v, false)
+		if c := bytes.IndexByte(b[v:to], mark); c > 0 {
+			to = w.unquoted(b[:end], v+c+1, false)
+		}
 	}
 	c := bytes.IndexByte(b[v:to], mark)
 	if c < 0 || bytes.HasPrefix(b[v+c:to], []byte("://")) || c+1 == to-v {

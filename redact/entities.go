@@ -13,7 +13,7 @@ func (w *scanner) entityValue(k *key, v int, d delimiter) int {
 	}
 	lim := min(len(b), v+512)
 	if q, from := opening(b, v); q.c != 0 {
-		end, _, _ := closing(b[:min(len(b), from+512)], from, q)
+		end, _, _ := w.closing(b[:min(len(b), from+512)], from, q)
 		v, lim = from, end
 	}
 	if v >= lim || b[v] == '<' {
@@ -205,9 +205,28 @@ func (w *scanner) entityProse(k *key) int {
 	if p > k.to && k.kind != kindPod {
 		return 0
 	}
+	if at(b, p) == '/' && (k.kind == kindPod || k.kind == kindHost) && (k.from == 0 || b[k.from-1] != '/') && k.to-k.from <= 5 { // pod/cart-0, node/worker-3
+		if k.kind == kindPod {
+			w.podValue(p+1, min(len(b), p+256), false)
+		} else if e := endHost(b[:min(len(b), p+256)], p+1); hostLike(b[p+1:e]) && at(b, e) != '/' {
+			w.add(kindHost, p+1, e)
+		}
+		return 0
+	}
 	p = skipBlank(b, p)
 	if p == k.to || p >= len(b) {
 		return 0
+	}
+	if k.kind == kindID || k.kind == kindPhone || k.kind == kindCard {
+		if q := w.skipWords(p, "number", "no", "num", "id", "is", "was"); q > p {
+			p = q
+		} else {
+			for _, x := range [...]string{"number", "no", "num", "id"} {
+				if hasFold(b, p, x) && (at(b, p+len(x)) == ':' || at(b, p+len(x)) == '.' || at(b, p+len(x)) == '=') {
+					p = skipBlank(b, p+len(x)+1)
+				}
+			}
+		}
 	}
 	if k.kind == kindHost || k.kind == kindPod || k.kind == kindPID {
 		if k.to-k.from > 12 {
@@ -218,7 +237,7 @@ func (w *scanner) entityProse(k *key) int {
 	lim := min(len(b), p+300)
 	q, from := opening(b, p)
 	if q.c != 0 {
-		end, _, ok := closing(b[:lim], from, q)
+		end, _, ok := w.closing(b[:lim], from, q)
 		if !ok {
 			return 0
 		}

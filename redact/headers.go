@@ -8,11 +8,11 @@ func (w *scanner) authorization(v, lim int) int {
 	quoted := false
 	if q, from := opening(b, v); q.c != 0 {
 		v, quoted = from, true
-	} else if c := b[v]; c == '[' || c == '(' || c == '{' {
+	} else if b[v] == '[' {
 		v, quoted = v+1, true
 		if q, from := opening(b, v); q.c != 0 {
 			v = from
-			lim, _, _ = closing(b[:lim], from, q)
+			lim, _, _ = w.closing(b[:lim], from, q)
 		}
 	}
 	if v >= lim {
@@ -34,7 +34,7 @@ func (w *scanner) authorization(v, lim int) int {
 		if quoted {
 			e = lim
 		} else {
-			e = unquoted(b[:lim], v, false)
+			e = w.unquoted(b[:lim], v, false)
 		}
 		if plain(b[v:e]) && !quoted {
 			return 0
@@ -53,7 +53,7 @@ func (w *scanner) authorization(v, lim int) int {
 			return e
 		}
 	}
-	if w.r.o.KeepPlaceholders && placeholder(b[p:unquoted(b[:lim], p, false)]) {
+	if w.r.o.KeepPlaceholders && placeholder(b[p:w.unquoted(b[:lim], p, false)]) {
 		return lim
 	}
 	if quoted {
@@ -97,19 +97,19 @@ func (w *scanner) authParams(p, lim int) int {
 		}
 		e := 0
 		if q, from := opening(b, i+1); at(b, i) == '=' && i > p && q.c != 0 {
-			_, e, _ = closing(b, from, q)
+			_, e, _ = w.closing(b, from, q)
 		} else {
 			e = i
 			for e < lim && !isSpace(b[e]) && b[e] != ',' && b[e] != '"' && b[e] != '\'' && b[e] != '\\' {
 				e++
 			}
 			if at(b, i) != '=' && at(b, e) != ',' {
-				return max(e, unquoted(b, p, false))
+				return max(e, w.unquoted(b, p, false))
 			}
 		}
 		c := skipBlank(b, e)
 		if at(b, c) != ',' {
-			return max(e, unquoted(b, e, false))
+			return max(e, w.unquoted(b, e, false))
 		}
 		c = skipBlank(b, c+1)
 		j := c
@@ -117,7 +117,7 @@ func (w *scanner) authParams(p, lim int) int {
 			j++
 		}
 		if at(b, j) != '=' {
-			return max(e, unquoted(b, e, false))
+			return max(e, w.unquoted(b, e, false))
 		}
 		p = c
 	}
@@ -146,7 +146,7 @@ func (w *scanner) cookies(v, lim int, set bool) int {
 		name := b[v:e]
 		if e >= lim || b[e] != '=' && !(bracketed && b[e] == ':') {
 			if n == 0 && !plain(name) && len(name) > 0 { // not a list of pairs: one opaque value
-				end := unquoted(b[:lim], v, false)
+				end := w.unquoted(b[:lim], v, false)
 				if w.r.o.KeepPlaceholders && placeholder(b[v:end]) {
 					return end
 				}
@@ -164,7 +164,7 @@ func (w *scanner) cookies(v, lim int, set bool) int {
 		end, next := from, from
 		if q, f := opening(b, from); q.c != 0 && !attr {
 			from = f
-			end, next, _ = closing(b[:lim], f, q)
+			end, next, _ = w.closing(b[:lim], f, q)
 		} else {
 			for end < lim && b[end] != ';' && (attr || !isSpace(b[end])) && b[end] != '\n' {
 				if _, n := tagAt(b, end); n > 0 {

@@ -173,6 +173,9 @@ func classify(b []byte, from, to int) key {
 	for last > 0 && (ms[last] == mNeutral || ms[last] == mHeadName && ms[last-1] != mNeutral && !(anyStrong || anyWeak || keyed)) {
 		last--
 	}
+	if last == 0 && s.n == 2 && string(s.at(1)) == "id" && (string(s.at(0)) == "request" || string(s.at(0)) == "req") {
+		ms[0] = mTrace
+	}
 	switch ms[last] {
 	case mAuthorization:
 		k.kind, k.auth = kindSecret, true
@@ -195,6 +198,8 @@ func classify(b []byte, from, to int) key {
 	switch {
 	case anyStrong, keyed:
 		k.kind = kindSecret
+	case string(id) == "AUTH":
+		k.kind, k.weak = kindSecret, true
 	case anyWeak && (ms[last] == mWeak || ms[last] == mKey):
 		k.kind = kindSecret
 		k.weak = last == s.n-1 || string(s.at(s.n-1)) != "id" // session_id is the session itself

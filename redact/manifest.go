@@ -70,7 +70,7 @@ func (w *scanner) manifest() {
 	if w.sawData {
 		var m block
 		for i := 0; i < len(b); {
-			e := lineEnd(b, i)
+			e := w.lineEnd(b, i)
 			if f, t := m.line(b[i:e]); t > f {
 				w.secret(i+f, i+t)
 			}
@@ -94,7 +94,7 @@ func (w *scanner) manifest() {
 			if p = skipSpace(b, p+1); at(b, p) != '{' {
 				continue
 			}
-			end, _ := balanced(b, p)
+			end, _ := w.balanced(b, p)
 			w.jsonValues(p+1, end)
 			i = end
 		}
@@ -111,7 +111,7 @@ func (w *scanner) jsonValues(p, end int) {
 		}
 		p = skipSpace(b, p+c+1)
 		if q, from := opening(b, p); q.c != 0 && p < end {
-			e, next, _ := closing(b[:end], from, q)
+			e, next, _ := w.closing(b[:end], from, q)
 			w.secret(from, e)
 			p = max(next, p+1)
 		}

@@ -54,13 +54,13 @@ func (w *scanner) phrase(n, from, to int) {
 		}
 	case phParen:
 		if at(b, p) == '(' {
-			end, _ := balanced(b, p)
+			end, _ := w.balanced(b, p)
 			w.literal(p+1, end)
 		}
 	case phKey:
-		end, ok := balanced(b[:min(len(b), to+512)], to-1)
+		end, ok := w.balanced(b[:min(len(b), to+512)], to-1)
 		if ok && at(b, end+1) == '=' && at(b, end+2) == '(' {
-			e, _ := balanced(b, end+2)
+			e, _ := w.balanced(b, end+2)
 			for e < len(b) && b[e] == ')' && !isSpace(at(b, e+1)) && e+1 < len(b) && b[e+1] != '.' && b[e+1] != ',' && b[e+1] != '"' && b[e+1] != '\'' && b[e+1] != '\\' && b[e+1] != ')' && b[e+1] != ';' && b[e+1] != ':' { // a value with a bracket in it
 				f := bytes.IndexByte(b[e+1:], ')')
 				if f < 0 {
@@ -79,7 +79,7 @@ func (w *scanner) phrase(n, from, to int) {
 		}
 	case phBrace:
 		if at(b, p) == '{' {
-			end, _ := balanced(b, p)
+			end, _ := w.balanced(b, p)
 			w.literal(p+1, end)
 		}
 	case phNear:
@@ -143,7 +143,7 @@ func (w *scanner) phrase(n, from, to int) {
 // quotedLiteral masks the quoted text at p.
 func (w *scanner) quotedLiteral(p int) {
 	if q, from := opening(w.b, p); q.c != 0 {
-		end, _, _ := closing(w.b, from, q)
+		end, _, _ := w.closing(w.b, from, q)
 		w.literal(from, end)
 	}
 }
@@ -160,7 +160,7 @@ func (w *scanner) binding(p int) {
 	if p < w.paramEnd {
 		return
 	}
-	end := lineEnd(b, p)
+	end := w.lineEnd(b, p)
 	w.paramEnd = end
 	for _, sep := range [...]string{"- [", "- ["} {
 		if i := bytes.Index(b[p:end], []byte(sep)); i >= 0 && w.r.on[kindSQL] {
@@ -181,12 +181,12 @@ func (w *scanner) parameters(p int) {
 	if p >= len(b) || p < w.paramEnd {
 		return
 	}
-	end := lineEnd(b, p)
+	end := w.lineEnd(b, p)
 	line := b[p:end]
 	w.paramEnd = end
 	switch {
 	case b[p] == '(' || b[p] == '[':
-		end, _ := balanced(b, p)
+		end, _ := w.balanced(b, p)
 		w.add(kindSQL, p+1, end)
 	case b[p] == '$':
 		w.add(kindSQL, p, trimRight(b, p, end))

@@ -42,7 +42,7 @@ var providers = []prefix{
 	{"dop_v1_", csHex, 16, 0}, {"doo_v1_", csHex, 16, 0}, {"dor_v1_", csHex, 16, 0}, {"AGE-SECRET-KEY-1", csUpper, 16, 0}, {"shpat_", csHex, 16, 0}, {"shpca_", csHex, 16, 0}, {"shppa_", csHex, 16, 0}, {"shpss_", csHex, 16, 0},
 	{"sq0atp-", csURL, 16, 0}, {"sq0csp-", csURL, 16, 0}, {"sq0idp-", csURL, 16, 0}, {"EAAA", csURL, 40, 0}, {"key-", csHex, 32, 0}, {"pubkey-", csHex, 32, 0}, {"dapi", csHex, 30, 0}, {"hvs.", csURL, 16, 0}, {"hvb.", csURL, 16, 0}, {"hvr.", csURL, 16, 0}, {"s.", csWord, 24, 0},
 	{"HRKU-", csURL, 20, 0}, {"NRAK-", csUpper, 16, 0}, {"NRJS-", csWord, 16, 0}, {"NRII-", csURL, 16, 0}, {"NRRA-", csWord, 16, 0}, {"glsa_", csWord, 16, 0}, {"glc_", csWord, 24, 0}, {"lin_api_", csWord, 16, 0}, {"lin_oauth_", csWord, 16, 0}, {"dp.pt.", csWord, 16, 0}, {"dp.st.", csDotted, 16, 0}, {"dp.ct.", csWord, 16, 0}, {"dp.sa.", csWord, 16, 0},
-	{"dt0c01.", csDotted, 24, 0}, {"PMAK-", csURL, 24, 0}, {"sntrys_", csDotted, 24, 0}, {"sntryu_", csWord, 24, 0}, {"tfp_", csWord, 24, 0}, {".atlasv1.", csURL, 24, 0}, {"pscale_tkn_", csDotted, 16, 0}, {"pscale_pw_", csDotted, 16, 0}, {"pscale_oauth_", csDotted, 16, 0}, {"pul-", csHex, 32, 0}, {"ops_eyJ", csWord, 24, 0}, {"fo1_", csWord, 20, 0}, {"fm1r_", csDotted, 20, 0}, {"fm2_", csDotted, 20, 0},
+	{"dt0c01.", csDotted, 24, 0}, {"PMAK-", csURL, 24, 0}, {"sntrys_", csDotted, 24, 0}, {"sntryu_", csWord, 24, 0}, {"tfp_", csWord, 24, 0}, {".atlasv1.", csURL, 24, 0}, {":AA", csURL, 30, 0}, {"pscale_tkn_", csDotted, 16, 0}, {"pscale_pw_", csDotted, 16, 0}, {"pscale_oauth_", csDotted, 16, 0}, {"pul-", csHex, 32, 0}, {"ops_eyJ", csWord, 24, 0}, {"fo1_", csWord, 20, 0}, {"fm1r_", csDotted, 20, 0}, {"fm2_", csDotted, 20, 0},
 	{"duffel_live_", csURL, 16, 0}, {"duffel_test_", csURL, 16, 0}, {"EZAK", csWord, 40, 0}, {"EZTK", csWord, 40, 0}, {"FLWSECK", csURL, 12, 0}, {"FLWPUBK", csURL, 12, 0}, {"ion_", csWord, 36, 0}, {"shippo_live_", csHex, 16, 0}, {"shippo_test_", csHex, 16, 0}, {"xkeysib-", csURL, 24, 0}, {"xsmtpsib-", csURL, 24, 0}, {"ntn_", csWord, 24, 0}, {"secret_", csWord, 40, 0}, {"figd_", csURL, 20, 0}, {"CFPAT-", csURL, 20, 0}, {"patr", csWord, 60, 0},
 	{"AccountKey=", csPath, 8, 11}, {"SharedAccessSignature ", csPath, 8, 22}, {"SharedAccessKey=", csPath, 8, 16}, {"waka_", csURL, 20, 0}, {"tskey-", csURL, 12, 0}, {"cfut_", csWord, 20, 0}, {"pat-na1-", csURL, 16, 0}, {"pat-eu1-", csURL, 16, 0}, {"ATATT3", csURL, 20, 0}, {"ATCTT3", csURL, 20, 0}, {"ATBB", csWord, 20, 0}, {"BBDC-", csURL, 20, 0}, {"p8e-", csWord, 20, 0}, {"CCIPAT_", csWord, 20, 0}, {"CCIPRJ_", csWord, 20, 0}, {"bkua_", csWord, 20, 0}, {"sgp_", csWord, 20, 0}, {"sbp_", csHex, 20, 0}, {"eyJhbGciOi", csDotted, 4, 0}, {"phc_", csWord, 20, 0}, {"phx_", csWord, 20, 0}, {"rnd_", csWord, 24, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
 	{"$2a$", csPath, 20, 0}, {"$2b$", csPath, 20, 0}, {"$2y$", csPath, 20, 0}, {"$6$", csPath, 20, 0}, {"$5$", csPath, 20, 0}, {"$1$", csPath, 20, 0}, {"$argon2", csPath, 20, 0}, {"$y$", csPath, 20, 0}, {"{SSHA}", csPath, 16, 0}, {"{SHA}", csPath, 16, 0},
@@ -73,7 +73,7 @@ func (w *scanner) provider(n, from, to int) {
 	if from < int(w.provEnd[n]) {
 		return
 	}
-	if !w.r.on[kindSecret] || string(b[from:to]) != p.text || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' {
+	if !w.r.on[kindSecret] || string(b[from:to]) != p.text || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' && p.text[0] != ':' {
 		return
 	}
 	e := to
@@ -97,6 +97,15 @@ func (w *scanner) provider(n, from, to int) {
 	}
 	if w.r.o.KeepPlaceholders && (placeholder(v) || bytes.IndexByte(v, '{') >= 0) {
 		return
+	}
+	if p.text[0] == ':' { // Telegram: the number of the bot, a colon, the key
+		o := from
+		for from > 0 && isDigit(b[from-1]) && o-from < 12 {
+			from--
+		}
+		if o-from < 8 {
+			return
+		}
 	}
 	if p.text[0] == '.' { // the id before the marker is part of the token
 		for from > 0 && isAlnum(b[from-1]) && to-from < 40 {
@@ -177,9 +186,10 @@ func (w *scanner) armor(from int) int {
 		return from + 5
 	}
 	if hasFold(b, from+5, "end") {
-		i, start := bytes.LastIndexByte(b[:from], '\n'), from
-		for n := 0; n < 256 && i >= 0; n++ {
-			prev := bytes.LastIndexByte(b[:i], '\n') + 1
+		lastLine := func(i int) int { return max(0, i-200) + bytes.LastIndexByte(b[max(0, i-200):i], '\n') } // no line of a key is longer
+		i, start := lastLine(from), from
+		for n := 0; n < 256 && i >= 0 && b[i] == '\n'; n++ {
+			prev := lastLine(i) + 1
 			line := bytes.TrimSpace(b[prev:i])
 			if len(line) > 80 || len(line) == 0 || !allB64(line) || n > 0 && len(line) < 16 {
 				break

@@ -3,6 +3,10 @@ package redact
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
 
 func all(t testing.TB) *Redactor {
@@ -27,5 +31,209 @@ func TestTagsAreStableWithinARunAndSayNothingOutsideIt(t *testing.T) {
 	}
 	if c := r.Text(line, nil); c != "dial tcp <ip>:5432: connection refused" {
 		t.Errorf("without a tagger: %q", c)
+	}
+}
+
+func TestClassesAreIndependent(t *testing.T) {
+	t.Parallel()
+	const line = "password=hunter2 from 10.0.0.1 mail eve@shop.example: SELECT a FROM t WHERE b = 'x'"
+	for _, c := range []struct {
+		on   Classes
+		want string
+	}{
+		{Classes{}, line},
+		{Classes{Secrets: true}, "password=<secret> from 10.0.0.1 mail eve@shop.example: SELECT a FROM t WHERE b = 'x'"},
+		{Classes{Infrastructure: true}, "password=hunter2 from <ip> mail eve@shop.example: SELECT a FROM t WHERE b = 'x'"},
+		{Classes{Persons: true}, "password=hunter2 from 10.0.0.1 mail <email>: SELECT a FROM t WHERE b = 'x'"},
+		{Classes{SQL: true}, "password=hunter2 from 10.0.0.1 mail eve@shop.example: SELECT a FROM t WHERE b = '<sql>'"},
+		{All, "password=<secret> from <ip> mail <email>: SELECT a FROM t WHERE b = '<sql>'"},
+	} {
+		r, err := New(Options{Classes: c.on})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Text(line, nil); got != c.want {
+			t.Errorf("%+v\n got  %q\n want %q", c.on, got, c.want)
+		}
+	}
+}
+
+func TestKeepAndHide(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Classes: All, Keep: []string{`10\.0\.0\.\d+`, `token=demo-\w+`}, Hide: []string{`ACME-\d+`, `s.*t`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		"from 10.0.0.1 to 10.1.0.1":     "from 10.0.0.1 to <ip>",
+		"token=demo-abc token=real-abc": "token=demo-abc token=<secret>",
+		"order ACME-42 done":            "order <secret> done",
+		"a secret b":                    "a <secret> b",
+		"<secret> and <ip:abcdef>":      "<secret> and <ip:abcdef>",
+	} {
+		got := r.Text(in, nil)
+		if got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+		if again := r.Text(got, nil); again != got {
+			t.Errorf("Text(%q) = %q: not a fixed point", got, again)
+		}
+	}
+	for _, o := range []Options{{Keep: []string{"a", "("}}, {Hide: []string{"a", "("}}} {
+		_, err := New(o)
+		if code, _, hint := fault.Public(err); code != fault.InvalidRequest || !strings.Contains(hint, "[1]") {
+			t.Errorf("New(%+v): %v, hint %q, want INVALID_REQUEST that names the second expression", o, err, hint)
+		}
+	}
+}
+
+func TestPlaceholdersStayInDocuments(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Classes: All, KeepPlaceholders: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stays := range []string{
+		"password=<password>", "mysql -u root -p<password> shop", "DB_PASSWORD=${DB_PASSWORD}", "password: {{ .Values.password }}", "password: ***", "token=xxxxxxxx", "token: $TOKEN", "password=your-password", `"password": "<your password>"`,
+		"Authorization: Bearer <token>", "Authorization: Bearer ${TOKEN}", "curl -u admin:<password> http://192.0.2.10/", "mysql://app:<password>@192.0.2.1/shop", "ping 198.51.100.7", "mail ops@example.com", "password: ...", "password=%s",
+	} {
+		if got := r.Text(stays, nil); got != stays && !strings.Contains(got, "<host") {
+			t.Errorf("Text(%q) = %q", stays, got)
+		}
+	}
+	for _, goes := range []string{"password=hunter2", "DB_PASSWORD=${DB:-hunter2}x", "password=<hunter2", "Authorization: Bearer hunter2", "mysql://app:hunter2@192.0.2.1/shop", "password: your-hunter2", "password=$hunter2", "mysql -phunter2"} {
+		if got := r.Text(goes, nil); strings.Contains(got, "hunter2") {
+			t.Errorf("Text(%q) = %q", goes, got)
+		}
+	}
+}
+
+func TestTraceIDsAreMaskedOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	const line = "trace_id=4bf92f3577b34da6a3ce929d0e0e4736 spanId=00f067aa0ba902b7 request_id=550e8400-e29b-41d4-a716-446655440000 status=500"
+	if got := all(t).Text(line, nil); got != line {
+		t.Errorf("by default: %q", got)
+	}
+	r, err := New(Options{Classes: All, MaskTraceIDs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Text(line, nil), "trace_id=<trace> spanId=<trace> request_id=<trace> status=500"; got != want {
+		t.Errorf("when asked: %q, want %q", got, want)
+	}
+}
+
+func TestFieldIsJudgedByItsKey(t *testing.T) {
+	t.Parallel()
+	r := all(t)
+	for _, c := range []struct{ key, value, want string }{
+		{"password", "hunter2", "<secret>"},
+		{"password", "two words, and more", "<secret>"},
+		{"spring.datasource.password", "hunter2", "<secret>"},
+		{"dbPassword", "hunter2", "<secret>"},
+		{"ｐassword", "hunter2", "<secret>"},
+		{"p\u200bassword", "hunter2", "<secret>"},
+		{"密码", "hunter2", "<secret>"},
+		{"数据库密码", "hunter2", "<secret>"},
+		{"密码策略", "strict", "strict"},
+		{"headers.Authorization", "Bearer abcdef", "Bearer <secret>"},
+		{"http.request.headers.cookie", "a=1; b=2", "a=<secret>; b=<secret>"},
+		{"kubernetes.pod_name", "payment-worker-0", "<pod>"},
+		{"kubernetes.host", "worker-3", "<host>"},
+		{"host", "db", "<host>"},
+		{"host.name", "web", "<host>"},
+		{"process.pid", "28341", "<pid>"},
+		{"pid", "1", "<pid>"},
+		{"phone", "555-2671", "<phone>"},
+		{"user.email", "eve@shop.example", "<email>"},
+		{"手机号", "13800138000", "<phone>"},
+		{"client.ip", "10.0.0.1", "<ip>"},
+		{"msg", "login with password=hunter2 from 10.0.0.1", "login with password=<secret> from <ip>"},
+		{"usage.prompt_tokens", "1200", "1200"},
+		{"password_policy", "strict", "strict"},
+		{"token_type", "bearer", "bearer"},
+		{"status", "500", "500"},
+		{"token", "null", "null"},
+		{"password", "", ""},
+		{"trace_id", "4bf92f3577b34da6a3ce929d0e0e4736", "4bf92f3577b34da6a3ce929d0e0e4736"},
+		{"sql", "SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = '<sql>'"},
+	} {
+		got := r.Field(c.key, c.value, nil)
+		if got != c.want {
+			t.Errorf("Field(%q, %q) = %q, want %q", c.key, c.value, got, c.want)
+		}
+		if again := r.Field(c.key, got, nil); again != got {
+			t.Errorf("Field(%q, %q) = %q: not a fixed point", c.key, got, again)
+		}
+	}
+}
+
+func TestMasksAreFoundAndOpaque(t *testing.T) {
+	t.Parallel()
+	const s = "a <secret> b <ip:k3f9qa> c <host> <nohost> <ip:K3F9QA> <ip:k3f9q> <secret:k3f9qa> <pid:123456>"
+	var got []string
+	for a, e := range Tags(s) {
+		got = append(got, s[a:e])
+	}
+	want := []string{"<secret>", "<ip:k3f9qa>", "<host>", "<pid:123456>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if o := Opaque(s); strings.Contains(o, "<secret> ") || strings.Contains(o, "k3f9qa> c") || !strings.Contains(o, "<nohost>") {
+		t.Errorf("Opaque = %q", o)
+	}
+	if a, e := FindTag("no mask <here>"); a != -1 || e != -1 {
+		t.Errorf("FindTag = %d, %d", a, e)
+	}
+}
+
+func TestStatsCountByKind(t *testing.T) {
+	t.Parallel()
+	var st Stats
+	out := all(t).AppendStats(nil, []byte("password=a1 from 10.0.0.1 to 10.0.0.2"), nil, &st)
+	if diff := cmp.Diff(map[string]int64{"secret": 1, "ip": 2}, st.Counts()); diff != "" {
+		t.Errorf("%s\n%s", out, diff)
+	}
+	if st.Count("ip") != 2 || st.Count("nothing") != 0 {
+		t.Errorf("Count: %d, %d", st.Count("ip"), st.Count("nothing"))
+	}
+}
+
+func TestNoTermHasTwoMeanings(t *testing.T) {
+	t.Parallel()
+	for w := range plainWords {
+		if m := terms[w]; m == mSecret || m == mPass {
+			t.Errorf("%q is a word of messages and a key", w)
+		}
+	}
+	for _, p := range providers {
+		if len(p.text) < 2 || p.keep > len(p.text) {
+			t.Errorf("provider %q", p.text)
+		}
+	}
+	if len(providers) > maxProviders {
+		t.Errorf("%d providers, room for %d", len(providers), maxProviders)
+	}
+}
+
+// TestWorkIsLinear counts looked-at bytes instead of time: eight times the text may cost eight times the work and a bit.
+func TestWorkIsLinear(t *testing.T) {
+	t.Parallel()
+	r := all(t)
+	units := []string{"password=", "password ", "password password=x ", "\"password\":\"", "'", "\"", "\\\"password\\\":\\\"", "token='auth=\"", "authorization: ", "\"authorization: ", "cookie: a=b; ", "://", "://a:b@", "@", "a@b.", "a:b@", "-----BEGIN ", "-----END ", "-----BEGIN X-----",
+		"select '", "\"select \"", "select ", "SELECT a FROM b WHERE c='", "insert into ", "update a set b=", "/*", "values (", "<password>", "\"password\">", "<secret>", "<host>", "<", "password is ", "password from a to b ", "key (", "failing row contains (", "near '", "parameters: ",
+		"1", "1 ", "1-", "1.1.", "1:1:", "a:", "::", "+1 ", "4111 ", "-aaaaaaa-", "ip-1-1-1-1", "DE11", "sk-", "sk-a", "eyJ", "eyJ.", "eyJ-", "cGFzc3dvcmQ", "cGFzc3dvcmQ/", "mysql -p", "curl -u a:b ", "%70", "\\u0070", "&#112;", "\x1b[", "\u200b", "密码", "密码为", "密码从", "{", "password={", "password=[", "kind:Secret data:{", "\"kind\":\"Secret\"\"data\":{", "data:\n  a: b\n",
+		"key=", "auth=\"", "lookup ", "host=a,", "name=password ", " --- [", "AUTH ", "bearer ", "\\", "\\\\\\", "$", ".com", "a.internal", "pwd;pwd,pwd&"}
+	const small, factor = 1 << 14, 8
+	for _, u := range units {
+		count := func(n int) int {
+			w := r.pool.Get().(*scanner)
+			w.find([]byte(strings.Repeat(u, n/len(u))))
+			return w.steps
+		}
+		a, b := count(small), count(small*factor)
+		if b > 2*factor*a+4096 {
+			t.Errorf("%q repeated: %d steps for %d bytes, %d for %d", u, a, small, b, small*factor)
+		}
 	}
 }

@@ -43,6 +43,7 @@ type scanner struct {
 	pending   bool  // a secret's key ended the text: its value is on the next line
 	open      quote // a quoted secret did not end in the text
 	armorOpen bool  // a PEM block did not end in the text
+	namedOpen bool  // name: DB_PASSWORD ended the text: value: is on the next line
 	blockOpen int   // indentation of a key whose block scalar may go on, or -1
 	steps     int   // bytes that checks looked at, for the test of linear time
 }
@@ -50,7 +51,7 @@ type scanner struct {
 // guards keep the walk linear: each is the end of what a family of checks has already looked at.
 type guards struct {
 	identEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, jwtEnd, sqlEnd, urlEnd int
-	cmdEnd, atEnd, litEnd, paramEnd, nearEnd, lineTo                            int
+	cmdEnd, atEnd, litEnd, paramEnd, nearEnd, lineTo, bracketTo                 int
 	secretFrom, secretEnd                                                       int // the value that was masked last
 }
 
@@ -84,7 +85,7 @@ func (w *scanner) settled(s []byte, t *Tagger, st *Stats, again func([]byte) boo
 
 func (w *scanner) reset() {
 	w.found, w.busy = w.found[:0], false
-	w.pending, w.open, w.armorOpen, w.blockOpen, w.steps = false, quote{}, false, -1, 0
+	w.pending, w.open, w.armorOpen, w.namedOpen, w.blockOpen, w.steps = false, quote{}, false, false, -1, 0
 }
 
 // disguises scans the decoded forms of s, if decoding changes it.

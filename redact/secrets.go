@@ -12,7 +12,7 @@ func (w *scanner) key(from, to int) {
 	w.identEnd = r
 	w.steps += r - l
 	switch at(b, r) { // what cannot follow a key in any carrier is most of ordinary text
-	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', 0, '<':
+	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', '/', 0, '<':
 	default:
 		return
 	}
@@ -34,8 +34,33 @@ func (w *scanner) key(from, to int) {
 	case k.kind != kindSecret:
 		w.entityProse(&k)
 	case w.masked(k.from):
+	case r-l == 4 && string(b[l:r]) == "AUTH":
+		w.authCommand(r)
 	case w.flag(&k) == 0:
 		w.prose(&k)
+	}
+}
+
+// authCommand handles the command of Redis and SMTP: AUTH x, AUTH user x, AUTH PLAIN x. The words of a sentence stay.
+func (w *scanner) authCommand(p int) {
+	b := w.b
+	for range 2 {
+		q := skipBlank(b, p)
+		if q == p || q >= len(b) {
+			return
+		}
+		word, e := w.next(q)
+		if mixed(word) && !plain(word) && (hasDigit(word) || len(word) >= 12) {
+			if o, f := opening(b, q); o.c != 0 {
+				e, _, _ = w.closing(b[:min(len(b), f+1024)], f, o)
+				q = f
+			} else if e-q >= 64 {
+				e = w.unquoted(b, q, false)
+			}
+			w.secret(q, e)
+			return
+		}
+		p = e
 	}
 }
 
@@ -86,7 +111,7 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 		if k.weak || k.code { // what may stay must not be looked at again and again
 			in = b[:min(len(b), from+1024)]
 		}
-		end, next, ok := closing(in, from, q)
+		end, next, ok := w.closing(in, from, q)
 		if !ok && !k.weak {
 			w.open = q
 		}
@@ -106,12 +131,12 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 		if k.weak || k.code {
 			return 0
 		}
-		end, ok := balanced(b, v)
+		end, ok := w.balanced(b, v)
 		if w.r.o.KeepPlaceholders && placeholder(b[v:min(end+1, len(b))]) {
 			return end
 		}
 		if q, from := opening(b, v+1); ok && q.c != 0 && c != '{' {
-			if e, next, ok := closing(b, from, q); ok && next == end {
+			if e, next, ok := w.closing(b, from, q); ok && next == end {
 				w.secret(from, e)
 				return end
 			}
@@ -119,17 +144,17 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 		if ok && end == v+1 {
 			return end
 		}
-		if c == '{' && !ok && end-v > 512 && lineEnd(b, v)-v < 2 { // "unexpected token: {" before a new line is prose
+		if c == '{' && !ok && end-v > 512 && w.lineEnd(b, v)-v < 2 { // "unexpected token: {" before a new line is prose
 			return 0
 		}
 		w.secret(v+1, end)
 		return end
 	}
-	end := unquoted(b, v, false)
+	end := w.unquoted(b, v, false)
 	if k.phrase && d == colon {
-		end = max(end, trimRight(b, v, lineEnd(b, v)))
+		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
 	} else if d == colon && w.yamlLine(k, v) {
-		end = max(end, trimRight(b, v, lineEnd(b, v)))
+		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
 	}
 	if w.harmless(k, b[v:end], false) {
 		return 0
@@ -192,7 +217,7 @@ func (w *scanner) block(k *key, v int) int {
 	b := w.b
 	start := bytes.LastIndexByte(b[:k.from], '\n') + 1
 	indent := skipBlank(b, start) - start
-	i := lineEnd(b, v)
+	i := w.lineEnd(b, v)
 	end := i
 	defer func() {
 		if end >= len(b)-1 {
@@ -205,7 +230,7 @@ func (w *scanner) block(k *key, v int) int {
 		if text < len(b) && b[text] != '\n' && text-next <= indent {
 			break
 		}
-		i = lineEnd(b, next)
+		i = w.lineEnd(b, next)
 		if i > text {
 			w.secret(text, i)
 		}
@@ -235,15 +260,20 @@ func (w *scanner) limit(k *key, v int) int {
 		}
 	}
 	if q, from := opening(b, v); q.c != 0 {
-		end, _, _ := closing(b, from, q)
+		end, _, _ := w.closing(b, from, q)
 		return end
 	}
-	if c := b[v]; c == '[' || c == '{' || c == '(' {
-		end, _ := balanced(b, v)
-		return end
+	if b[v] == '[' {
+		if v >= w.bracketTo {
+			w.bracketTo = len(b)
+			if n := bytes.IndexByte(b[v:], ']'); n >= 0 {
+				w.bracketTo = v + n
+			}
+		}
+		return w.bracketTo
 	}
 	if v >= w.lineTo {
-		w.lineTo = lineEnd(b, v)
+		w.lineTo = w.lineEnd(b, v)
 	}
 	return w.lineTo
 }

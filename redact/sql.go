@@ -70,7 +70,7 @@ func (w *scanner) sqlRegion(from int) (end int, unescape bool) {
 		for from-1-n > 0 && b[from-2-n] == '\\' {
 			n++
 		}
-		e, _, ok := closing(b, from, quote{b[from-1], n})
+		e, _, ok := w.closing(b, from, quote{b[from-1], n})
 		w.sqlWaste += e - from
 		return e, n > 0 || ok && b[from-1] == '"'
 	}
@@ -86,7 +86,7 @@ func (w *scanner) sqlRegion(from int) (end int, unescape bool) {
 		}
 	}
 	if w.quoteOdd {
-		e, next, ok := closing(b, from, quote{'"', 0})
+		e, next, ok := w.closing(b, from, quote{'"', 0})
 		w.sqlWaste += e - from
 		if ok {
 			if c := at(b, next); next >= len(b) || isSpace(c) || c == ',' || c == '}' || c == ']' || c == ':' || c == ')' || c == ';' {
@@ -171,9 +171,9 @@ type statement struct {
 	base  int
 	upper bool // keywords in capitals: written by a program
 
-	first                                    string
-	from, where, set, values, sign, verbatim bool
-	literals                                 int
+	first                                            string
+	from, where, set, values, sign, verbatim, called bool
+	literals                                         int
 }
 
 func (st *statement) origin(i int) int {
@@ -300,7 +300,7 @@ func (st *statement) walk() int {
 			case tok.Type == sqllexer.QUOTED_IDENT:
 				r, st.verbatim = 0, true
 			case tok.Type == sqllexer.FUNCTION && r != sqlOperator && r != sqlNames:
-				r = 0
+				r, st.called = 0, true
 			}
 			switch r {
 			case sqlOperator, sqlNames, sqlList:
@@ -353,8 +353,10 @@ func (st *statement) valid() bool {
 		return st.values || st.set || st.from
 	case "delete":
 		return st.from && (st.upper || st.where)
-	case "merge", "call", "exec":
-		return st.upper
+	case "merge":
+		return st.upper && st.sign
+	case "call":
+		return st.upper && st.called
 	case "where":
 		return st.sign && (st.upper || st.literals > 0) || st.upper && st.literals > 0
 	case "values":

@@ -18,6 +18,7 @@ type Stream struct {
 	quote   quote
 	pending bool
 	bare    bool // the lines of the open PEM block carry no log prefix
+	named   bool // a name that says that the value beside it is a secret
 	indent  int  // of a key whose block scalar goes on, or -1
 	data    block
 }
@@ -34,7 +35,7 @@ func (s *Stream) Line(line []byte) []byte {
 	defer s.r.put(w)
 	w.reset()
 	if s.r.on[kindSecret] {
-		if head := s.head(line); head > 0 && !onlyTags(line[:head], kindSecret) {
+		if head := s.head(w, line); head > 0 && !onlyTags(line[:head], kindSecret) {
 			w.found = append(w.found, span{skipBlank(line, 0), trimRight(line, 0, head), kindSecret})
 		}
 		if f, t := s.data.line(line); t > f && !onlyTags(line[f:t], kindSecret) {
@@ -43,7 +44,7 @@ func (s *Stream) Line(line []byte) []byte {
 	}
 	continued := s.left > 0
 	w.scan(line, nil)
-	open, quote, pending, indent := w.armorOpen, w.open, w.pending, w.blockOpen
+	open, quote, pending, indent, named := w.armorOpen, w.open, w.pending, w.blockOpen, w.namedOpen
 	w.disguises(line)
 	w.byRegex(line)
 	if !continued && s.r.on[kindSecret] {
@@ -52,6 +53,7 @@ func (s *Stream) Line(line []byte) []byte {
 			s.left, s.bare = maxOpen, false
 		}
 	}
+	s.named = named
 	if !w.settle(line) {
 		s.out = append(s.out[:0], line...)
 		return s.out
@@ -62,7 +64,17 @@ func (s *Stream) Line(line []byte) []byte {
 }
 
 // head is the end of the part of line that belongs to what the lines before left open.
-func (s *Stream) head(line []byte) int {
+func (s *Stream) head(w *scanner, line []byte) int {
+	if s.named {
+		v := skipBlank(line, 0)
+		if has(line, v, "value:") || has(line, v, "value =") || has(line, v, "value=") || has(line, v, `"value":`) {
+			v = skipBlank(line, v+bytes.IndexAny(line[v:], ":=")+1)
+			if _, f := opening(line, v); f > v {
+				v = f
+			}
+			w.found = append(w.found, span{v, trimRight(line, v, len(line)), kindSecret})
+		}
+	}
 	if s.left == 0 {
 		return 0
 	}
@@ -91,7 +103,7 @@ func (s *Stream) head(line []byte) int {
 		}
 		return len(line)
 	case s.quote.c != 0:
-		end, _, ok := closing(line, 0, s.quote)
+		end, _, ok := w.closing(line, 0, s.quote)
 		if !ok && eventStart(line) {
 			done()
 			return 0
@@ -107,10 +119,10 @@ func (s *Stream) head(line []byte) int {
 			return 0
 		}
 		if q, from := opening(line, v); q.c != 0 {
-			end, _, _ := closing(line, from, q)
+			end, _, _ := w.closing(line, from, q)
 			return end
 		}
-		return unquoted(line, v, false)
+		return w.unquoted(line, v, false)
 	case s.indent >= 0:
 		if skipBlank(line, 0) <= s.indent {
 			done()

@@ -9,7 +9,7 @@ import (
 // keyWords are the parts by which an identifier is noticed; what it means is decided by classify.
 const keyWords = "pass pwd psw secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
 	"host node pod pid process mac hwaddr addr server instance machine computer peer broker upstream fqdn target worker master replica bootstrap " +
-	"phone mobile tel msisdn fax card ssn iban passport idno citizenid certno ccn pan trace span requestid reqid correlation"
+	"phone mobile tel msisdn fax card ssn iban passport idno citizenid certno ccn pan trace span requestid request_id request-id reqid req_id req-id correlation"
 
 // encodedWords are looked for in base64.
 var encodedWords = []string{"password", "passwd", "secret", "token", "api_key", "apikey", "access_key", "authorization", "private_key", "credential"}
@@ -39,7 +39,7 @@ func asciiTriggers() []trigger {
 	}
 	add(onKey, keyWords)
 	add(onSuffix, ".internal .local .lan .corp .intra .intranet .svc .consul .localdomain .private .com .net .org .cn .io .example .test .cloud .eu .de .uk .jp .fr .arpa")
-	add(onSQL, "select insert update delete replace merge where values")
+	add(onSQL, "select insert update delete replace merge call where values")
 	for i, p := range providers {
 		t = append(t, trigger{strings.ToLower(p.text), onProvider, i})
 	}

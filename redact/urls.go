@@ -183,6 +183,17 @@ func (w *scanner) dsn(i int) bool {
 	if o := bytes.LastIndexAny(b[l:l+c], "([{,"); o >= 0 { // no user's name has a bracket
 		l, c = l+o+1, c-o-1
 	}
+	if has(b, l+c, "://") { // the "@" is in a path: the URL has its own rule
+		return false
+	}
+	if d := l + c + 1; !proto && isDigit(at(b, d)) { // registry:5000/shop@sha256:… is a host, a port and a path
+		for d < i && isDigit(b[d]) {
+			d++
+		}
+		if at(b, d) == '/' && d < l+c+7 {
+			return false
+		}
+	}
 	user := b[l : l+c]
 	if l+c+1 >= i || c < 0 || bytes.IndexByte(user, '/') >= 0 && !proto || onlyTags(b[l:i], kindSecret) {
 		return false

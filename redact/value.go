@@ -114,6 +114,7 @@ func (w *scanner) named(l, p int) int {
 	if at(b, p) == '\'' {
 		p++
 	}
+	w.namedOpen = w.namedOpen || p >= len(b)
 	if !hasFold(b, p, "value") {
 		return 0
 	}
@@ -220,7 +221,8 @@ func opening(b []byte, i int) (quote, int) {
 
 // closing finds the end of the quoted text that begins at b[i]: the end of its content and the index after the quote; ok is false when it does not end.
 // A quote behind n backslashes ends at the same quote behind n, or behind fewer, which end the text around it.
-func closing(b []byte, i int, q quote) (end, next int, ok bool) {
+func (w *scanner) closing(b []byte, i int, q quote) (end, next int, ok bool) {
+	defer func() { w.steps += max(next-i, 0) }()
 	for p := min(i, len(b)); ; {
 		j := bytes.IndexByte(b[p:], q.c)
 		if j < 0 {
@@ -250,7 +252,8 @@ func closing(b []byte, i int, q quote) (end, next int, ok bool) {
 }
 
 // balanced finds the end of the bracketed text whose opening bracket is b[i]; quotes are respected.
-func balanced(b []byte, i int) (int, bool) {
+func (w *scanner) balanced(b []byte, i int) (end int, ok bool) {
+	defer func() { w.steps += end - i }()
 	depth := 0
 	for j := i; j < len(b); j++ {
 		switch c := b[j]; c {
@@ -265,7 +268,7 @@ func balanced(b []byte, i int) (int, bool) {
 			for m < 16 && j-m > i && b[j-m-1] == '\\' {
 				m++
 			}
-			if _, next, ok := closing(b, j+1, quote{'"', m}); ok {
+			if _, next, ok := w.closing(b, j+1, quote{'"', m}); ok {
 				j = next - 1
 			}
 		}
@@ -274,8 +277,9 @@ func balanced(b []byte, i int) (int, bool) {
 }
 
 // unquoted finds the end of a bare value. Only what clearly begins something else ends it: a password may hold any punctuation.
-func unquoted(b []byte, i int, stopWide bool) int {
-	depth := 0
+func (w *scanner) unquoted(b []byte, i int, stopWide bool) (end int) {
+	defer func() { w.steps += max(end-i, 0) }()
+	depth, angle := 0, false
 	for j := i; j < len(b); j++ {
 		c := b[j]
 		if class[c]&cIdent != 0 {
@@ -289,6 +293,8 @@ func unquoted(b []byte, i int, stopWide bool) int {
 				j += n - 1
 			} else if at(b, j+1) == '/' && j > i {
 				return j
+			} else if j == i {
+				angle = true
 			}
 		case '"', '\'', '`':
 			if j > i && !isAlnum(at(b, j+1)) {
@@ -334,7 +340,9 @@ func unquoted(b []byte, i int, stopWide bool) int {
 				return j
 			}
 		case '>':
-			if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || n == '<' {
+			if angle {
+				angle = false
+			} else if n := at(b, j+1); j+1 >= len(b) || isSpace(n) || n == '<' {
 				return j
 			}
 		default:
@@ -356,4 +364,14 @@ func keyAhead(b []byte, i int, loose bool) bool {
 		return false
 	}
 	return at(b, j) == '=' || at(b, j) == ':' || at(b, j) == '%' && has(b, j, "%3D")
+}
+
+// lineEnd is the index of the line end at or after i, or len(b).
+func (w *scanner) lineEnd(b []byte, i int) int {
+	n := bytes.IndexByte(b[min(i, len(b)):], '\n')
+	if n < 0 {
+		n = len(b) - min(i, len(b))
+	}
+	w.steps += n
+	return min(i, len(b)) + n
 }

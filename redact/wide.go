@@ -132,9 +132,9 @@ func (w *scanner) wideValue(k *key, p int, sure bool) int {
 	from, end := p, 0
 	if o, f := opening(b, p); o.c != 0 {
 		from = f
-		end, _, _ = closing(b, f, o)
+		end, _, _ = w.closing(b, f, o)
 	} else {
-		end = unquoted(b, p, true)
+		end = w.unquoted(b, p, true)
 	}
 	v := bytes.TrimRight(b[from:end], ".,;:!)")
 	if len(v) == 0 || !isAlnum(v[0]) && !sure || plain(v) || w.harmless(k, v, false) || !sure && !mixed(v) || numeric(v) && len(v) < 4 || bytes.IndexByte(v, '=') > 0 && !sure {
