@@ -18,7 +18,7 @@ func Bench(b *testing.B, d canonical.Driver) {
 			run, i := "", 0
 			for b.Loop() {
 				if i%1000 == 0 {
-					run = fmt.Sprintf("r%d-%d-%d", size, b.N, i)
+					run = fmt.Sprintf("r%d", time.Now().UnixNano()) // new in each repetition of the benchmark
 				}
 				i++
 				a := canonical.OpenArgs{Principal: "bench", Run: run, Call: fmt.Sprintf("c%d", i), Nonce: fmt.Sprintf("n%d", i), Tool: "t", Request: []byte(`{"topics":["checkout"],"query":"declined"}`), TTL: 2 * time.Second,
