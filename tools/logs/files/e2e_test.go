@@ -182,6 +182,15 @@ var needles = map[string]func(ts time.Time, level, msg string) string{
 	"text": func(ts time.Time, level, msg string) string {
 		return fmt.Sprintf(`%s %s [main] app.Core - %s`, ts.Format("2006-01-02T15:04:05.000Z"), level, msg)
 	},
+	"docker": func(ts time.Time, level, msg string) string {
+		return fmt.Sprintf(`{"log":"%s [%s] %s\n","stream":"stdout","time":%q}`, ts.Format("15:04:05"), level, msg, ts.Format(time.RFC3339Nano))
+	},
+	"python": func(ts time.Time, level, msg string) string {
+		return fmt.Sprintf(`%s - shop.cart - %s - %s`, ts.Format("2006-01-02 15:04:05,000"), strings.Replace(level, "FATAL", "CRITICAL", 1), msg)
+	},
+	"syslog": func(ts time.Time, level, msg string) string {
+		return fmt.Sprintf(`<%d>1 %s web01 cart 77 - - %s`, map[string]int{"INFO": 14, "ERROR": 11, "FATAL": 10}[level], ts.Format(time.RFC3339Nano), msg)
+	},
 	"cri": func(ts time.Time, level, msg string) string {
 		return fmt.Sprintf(`%s stdout F level=%s msg=%q`, ts.Format("2006-01-02T15:04:05.000000000Z"), level, msg)
 	},
