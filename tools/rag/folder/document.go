@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/redact"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/visible"
 )
 
 // document is a file as the index knows it: visible, redacted text only.
@@ -51,7 +52,7 @@ func readDocument(name string, b []byte, r *redact.Redactor) (document, error) {
 		pageTitle = r.Text(redact.Clean(pageTitle), nil)
 		s = redact.Clean(s)
 	case markdown:
-		s = stripHidden(s)
+		s = visible.Strip(s)
 	}
 	s = r.Text(s, nil)
 	sum := sha256.Sum256([]byte(pageTitle + "\x00" + strings.TrimSpace(s)))

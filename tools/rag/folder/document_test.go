@@ -101,6 +101,27 @@ func TestFrontMatterIDsThatProveNothingDoNotCount(t *testing.T) {
 	}
 }
 
+func TestHostileDocumentsAreReadInLinearTime(t *testing.T) {
+	t.Parallel()
+	r := redactor(t)
+	for _, piece := range []string{"#\n", "# [a](b)", "x", "x ", "- a\n", "```\n", "a\n===\n", "\n", "[a]:", "> ", "| a |\n", "字"} {
+		in := []byte("# T\n" + strings.Repeat(piece, 1<<20/len(piece)))
+		d, err := readDocument("a.md", in, r) // quadratic work would take minutes here
+		if err != nil {
+			t.Errorf("%q: %v", piece, err)
+		}
+		for _, c := range d.chunks {
+			if n := utf8.RuneCountInString(c.text); n > hardChunk+softChunk {
+				t.Errorf("%q: chunk of %d characters", piece, n)
+				break
+			}
+		}
+	}
+	if _, err := readDocument("a.html", []byte(strings.Repeat("<div><b>", 1<<16)), r); err != nil && err != errEmpty {
+		t.Errorf("nested elements: %v", err)
+	}
+}
+
 func FuzzReadDocument(f *testing.F) {
 	for _, s := range []string{"# T\n\n## A\ntext\n", "---\nid: x\n---\n```\n# x\n", "<!-- a\n\n```\n-->\n", "a\n===\nb\n---\n", "~~~~\n```\n~~~~\n", "<div hidden><div></div>\n\nx", strings.Repeat("字", 3000), "````\n" + strings.Repeat("x\n", 2000), "<b hidden", "[x]: #"} {
 		f.Add("a.md", s)

@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/visible"
 )
 
 // maxDepth bounds the nesting of elements that are read: the parser itself has no bound, and a walk of hostile nesting must not exhaust the stack.
@@ -111,7 +113,7 @@ func hiddenNode(n *html.Node) bool {
 			attrs.WriteString(" style=\"" + strings.ToLower(a.Val) + "\"")
 		}
 	}
-	return attrs.Len() > 0 && hidesItself(attrs.String())
+	return attrs.Len() > 0 && visible.Hides(attrs.String())
 }
 
 func (w *pageWriter) text(s string) {

@@ -3,6 +3,8 @@ package folder
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/visible"
 )
 
 // Chunk bounds in characters. A chunk of up to softChunk fits an excerpt whole (the projector's cap is 1200), and neighbouring short sections are joined up to
@@ -41,35 +43,6 @@ func splitMarkdown(s string) (title string, chunks []chunk) {
 	return title, joinSections(secs)
 }
 
-// fenceState follows fenced code blocks line by line.
-type fenceState struct {
-	mark byte
-	n    int
-}
-
-// line tells whether the line belongs to a fenced block, its fences included.
-func (f *fenceState) line(line string) bool {
-	t := strings.TrimLeft(line, " \t>")
-	if len(t) >= 3 && (t[0] == '`' || t[0] == '~') {
-		n := 0
-		for n < len(t) && t[n] == t[0] {
-			n++
-		}
-		rest := t[n:]
-		switch {
-		case f.n == 0 && n >= 3 && (t[0] == '~' || !strings.Contains(rest, "`")):
-			f.mark, f.n = t[0], n
-			return true
-		case f.n > 0 && t[0] == f.mark && n >= f.n && strings.TrimSpace(rest) == "":
-			f.n = 0
-			return true
-		}
-	}
-	return f.n > 0
-}
-
-func (f *fenceState) open() bool { return f.n > 0 }
-
 // atx reads "## Heading ##".
 func atx(line string) (level int, text string) {
 	t := strings.TrimLeft(line, " ")
@@ -106,16 +79,17 @@ func setext(line, before string) int {
 
 // headingLevel is the level of the heading that a section's text starts with.
 func headingLevel(text string) int {
-	line, width := cutLine(text)
+	line, width := visible.CutLine(text)
 	if l, _ := atx(line); l > 0 {
 		return l
 	}
-	under, _ := cutLine(text[width:])
+	under, _ := visible.CutLine(text[width:])
 	return setext(under, line)
 }
 
 // plainHeading takes emphasis marks, code marks, links' targets and anchors off a heading.
 func plainHeading(s string) string {
+	s = cutRunes(s, 4*maxHeading)
 	if i := strings.LastIndex(s, "{#"); i >= 0 && strings.HasSuffix(s, "}") {
 		s = strings.TrimSpace(s[:i])
 	}
@@ -163,7 +137,7 @@ func sections(s string) []section {
 	}
 	var out []section
 	var stack []head
-	var fence fenceState
+	var fence visible.Fence
 	start, body, pos := 0, false, 0 // of the section being read
 	var path []string
 	before, beforeAt := "", -1 // the line before, when it can be a setext heading
@@ -187,9 +161,9 @@ func sections(s string) []section {
 		start, body = at, false
 	}
 	for pos < len(s) {
-		line, width := cutLine(s[pos:])
+		line, width := visible.CutLine(s[pos:])
 		switch {
-		case fence.line(line):
+		case fence.Line(line):
 			body = true
 			before, beforeAt = "", -1
 		default:
@@ -221,69 +195,62 @@ func sections(s string) []section {
 	return out
 }
 
-// joinSections makes chunks of sections: short neighbours together, long ones divided.
+// joinSections makes chunks of sections: short neighbours together, long ones divided. A heading without text of its own goes with what follows it.
 func joinSections(secs []section) []chunk {
 	var out []chunk
 	var cur []section
-	size := 0
-	flush := func() {
-		if len(cur) == 0 {
-			return
+	size, bodies := 0, 0
+	take := func(sec section, n int) {
+		cur = append(cur, sec)
+		if size += n; sec.body {
+			bodies++
 		}
+	}
+	// flush ends the chunk and returns the headings at its end that belong to the next one.
+	flush := func(keepHeadings bool) (lead []section) {
+		last := len(cur)
+		for keepHeadings && last > 0 && !cur[last-1].body && len(cur)-last < maxLead {
+			last--
+		}
+		lead = cur[last:]
 		var b strings.Builder
-		for _, sec := range cur {
+		for _, sec := range cur[:last] {
 			b.WriteString(sec.text)
 			if !strings.HasSuffix(sec.text, "\n") {
 				b.WriteByte('\n')
 			}
 		}
 		if text := trimBlank(b.String()); text != "" {
-			out = append(out, chunk{commonPath(cur), text})
+			out = append(out, chunk{commonPath(cur[:last]), text})
 		}
-		cur, size = nil, 0
+		cur, size, bodies = nil, 0, 0
+		return lead
 	}
 	for _, sec := range secs {
 		n := utf8.RuneCountInString(sec.text)
 		if n > softChunk {
-			// A heading without text of its own goes with what follows it.
 			lead := ""
-			for len(cur) > 0 && !cur[len(cur)-1].body {
-				lead = cur[len(cur)-1].text + lead
-				cur = cur[:len(cur)-1]
+			for _, l := range flush(true) {
+				lead += l.text
 			}
-			flush()
 			for _, piece := range divide(lead + sec.text) {
 				out = append(out, chunk{sec.path, piece})
 			}
 			continue
 		}
-		if size+n > goodChunk && anyBody(cur) {
-			var lead []section
-			for len(cur) > 0 && !cur[len(cur)-1].body {
-				lead = append([]section{cur[len(cur)-1]}, lead...)
-				cur = cur[:len(cur)-1]
-			}
-			flush()
-			for _, l := range lead {
-				cur = append(cur, l)
-				size += utf8.RuneCountInString(l.text)
+		if size+n > goodChunk && (bodies > 0 || len(cur) > maxLead) {
+			for _, l := range flush(true) {
+				take(l, utf8.RuneCountInString(l.text))
 			}
 		}
-		cur = append(cur, sec)
-		size += n
+		take(sec, n)
 	}
-	flush()
+	flush(false)
 	return out
 }
 
-func anyBody(secs []section) bool {
-	for _, s := range secs {
-		if s.body {
-			return true
-		}
-	}
-	return false
-}
+// maxLead bounds the headings in a row that wait for a text to introduce.
+const maxLead = 6
 
 // commonPath is the heading path that all sections with text share; headings that only introduce the first of them do not count.
 func commonPath(secs []section) []string {
@@ -310,7 +277,7 @@ func commonPath(secs []section) []string {
 func trimBlank(s string) string {
 	s = strings.TrimRight(s, " \t\n")
 	for {
-		line, width := cutLine(s)
+		line, width := visible.CutLine(s)
 		if s == "" || strings.TrimSpace(line) != "" {
 			return s
 		}
@@ -354,11 +321,11 @@ func divide(s string) []string {
 // blocks cuts s behind every run of blank lines outside of fenced code. Nothing is lost: the blocks joined are s.
 func blocks(s string) []string {
 	var out []string
-	var fence fenceState
+	var fence visible.Fence
 	start, blank := 0, false
 	for pos := 0; pos < len(s); {
-		line, width := cutLine(s[pos:])
-		inside := fence.line(line)
+		line, width := visible.CutLine(s[pos:])
+		inside := fence.Line(line)
 		empty := strings.TrimSpace(line) == ""
 		if blank && (!empty || inside) && pos > start {
 			out = append(out, s[start:pos])
@@ -375,7 +342,7 @@ func blocks(s string) []string {
 // cutLong cuts a block over hardChunk into pieces of at most softChunk, between lines where it can. A listing keeps its fence in every piece.
 func cutLong(b string) []string {
 	var out []string
-	var fence fenceState
+	var fence visible.Fence
 	open := ""
 	var cur strings.Builder
 	size := 0
@@ -384,7 +351,7 @@ func cutLong(b string) []string {
 			return
 		}
 		if open != "" {
-			cur.WriteString(strings.Repeat(string(fence.mark), fence.n) + "\n")
+			cur.WriteString(fence.Closing() + "\n")
 		}
 		out = append(out, cur.String())
 		cur.Reset()
@@ -395,9 +362,12 @@ func cutLong(b string) []string {
 		}
 	}
 	for b != "" {
-		line, width := cutLine(b)
-		for utf8.RuneCountInString(line) > softChunk {
+		line, width := visible.CutLine(b)
+		for {
 			cut := runeOffset(line, softChunk)
+			if cut == len(line) {
+				break
+			}
 			if i := strings.LastIndexAny(line[:cut], "。！？；.!?; "); i > cut/2 {
 				_, w := utf8.DecodeRuneInString(line[i:])
 				cut = i + w
@@ -413,14 +383,14 @@ func cutLong(b string) []string {
 		if size > 0 && size+n > softChunk {
 			flush(true)
 		}
-		wasOpen := fence.open()
-		fence.line(line)
+		wasOpen := fence.Open()
+		fence.Line(line)
 		cur.WriteString(b[:width])
 		size += n
 		switch {
-		case fence.open() && !wasOpen:
+		case fence.Open() && !wasOpen:
 			open = cutRunes(strings.TrimRight(line, "\n"), 64) + "\n"
-		case !fence.open():
+		case !fence.Open():
 			open = ""
 		}
 		b = b[width:]
