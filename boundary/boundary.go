@@ -51,8 +51,10 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	// storeTimeout bounds each of OPEN and CLOSE. A healthy store answers in under a millisecond; a client should learn of a dead one within seconds.
-	storeTimeout = 2 * time.Second
+	// openTimeout and closeTimeout bound OPEN and CLOSE. A healthy store answers in under a millisecond; a client should learn of a dead one within seconds. CLOSE gets
+	// longer: a driver may wait a second for one attempt and make it twice, and by then an answer is at stake.
+	openTimeout  = 2 * time.Second
+	closeTimeout = 3 * time.Second
 	// maxDescription is where Claude Code cuts tool descriptions.
 	maxDescription = 2 << 10
 )

@@ -66,15 +66,18 @@ func (c *call) attempt(ctx context.Context) (obs Observation, err error) {
 		c.audit("", "", err)
 		return Observation{}, err
 	}
+	crashPoint("admitted")
 	o, err := a.open(ctx)
 	if err != nil {
 		c.audit("", "", err)
 		return Observation{}, err
 	}
+	crashPoint("opened")
 	f, err := o.work(ctx)
 	if err != nil {
 		return Observation{}, o.fail(ctx, err)
 	}
+	crashPoint("projected")
 	return f.close(ctx)
 }
 
@@ -153,7 +156,7 @@ func scopeID(tool, normal string) string {
 
 func (a admitted) open(ctx context.Context) (opened, error) {
 	c, b := a.call, a.b
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var salt canonical.Salt
 	rand.Read(salt[:])
@@ -189,6 +192,7 @@ func (o opened) work(ctx context.Context) (finished, error) {
 	if err != nil {
 		return finished{}, err
 	}
+	crashPoint("executed")
 	return x.project()
 }
 
@@ -293,7 +297,7 @@ func compose(runID, callID string, p projected) []byte {
 
 // close ends a call that has an observation. The observation leaves only if the record is READY.
 func (f finished) close(ctx context.Context) (Observation, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	f.facts.LatencyMicros = f.b.o.Clock().Sub(f.began).Microseconds()
 	closed, err := f.pending.Ready(ctx, canonical.Result{Raw: f.raw, Observation: f.result, Evidence: f.p.evidence, Truncated: f.p.truncated,
@@ -308,6 +312,7 @@ func (f finished) close(ctx context.Context) (Observation, error) {
 		f.audit(closed.State, "ERROR", err)
 		return Observation{}, err
 	}
+	crashPoint("closed")
 	f.observe(closed, f.p.evidence.String())
 	f.audit(closed.State, f.p.evidence.String(), nil)
 	return Observation{result: f.result, delivery: deliver(f.result, f.advice)}, nil
@@ -332,7 +337,8 @@ func deliver(result []byte, advice *StopAdvice) []byte {
 // fail ends an opened call without content and returns the error to report. The record becomes ERROR if the store can be reached; if not it stays PROJECTING,
 // which no citation can use.
 func (o opened) fail(ctx context.Context, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	crashPoint("failing")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	o.facts.ObservationBytes, o.facts.ReturnedCount, o.facts.Truncated, o.facts.Relevance = 0, 0, false, ""
 	o.facts.LatencyMicros = o.b.o.Clock().Sub(o.began).Microseconds()
@@ -342,6 +348,7 @@ func (o opened) fail(ctx context.Context, cause error) error {
 		// The client learns the first cause: it names what to do next. That the record is not closed shows in the control view.
 		state = canonical.StateProjecting
 	}
+	crashPoint("failed")
 	closed.State, closed.Code = state, string(fault.CodeOf(cause))
 	o.observe(closed, "ERROR")
 	o.audit(state, "ERROR", cause)
