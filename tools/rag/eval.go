@@ -9,10 +9,9 @@ import (
 	"io"
 	"math"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/internal/strictjson"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
 // Evaluation is how well a collection answers questions with known answers.
@@ -52,7 +51,7 @@ func Evaluate(ctx context.Context, c Collection, r io.Reader) (Evaluation, error
 		if in.Query == "" || len(in.Relevant) == 0 {
 			return e, fault.New(fault.InvalidRequest, op, errors.New("empty")).WithHint(fmt.Sprintf("line %d: needs a query and at least one relevant path", n))
 		}
-		text := cut(norm.NFC.String(in.Query), MaxQuery)
+		text := cut(lex.Normalize(in.Query), MaxQuery)
 		ans, err := c.Searcher.Search(ctx, Query{Text: text, Limit: 5 * cutoff}, func(int) error { return nil })
 		if err != nil {
 			return e, err

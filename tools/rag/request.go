@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/internal/strictjson"
@@ -74,7 +72,7 @@ func (t *Tool) Parse(args json.RawMessage, c boundary.ParseContext) (Request, er
 		}
 		req.TopK = *in.TopK
 	}
-	req.Query = strings.TrimSpace(t.secrets.Text(redact.Clean(norm.NFC.String(*in.Query)), nil))
+	req.Query = strings.TrimSpace(t.secrets.Text(redact.Clean(lex.Normalize(*in.Query)), nil))
 	if len(lex.Tokens(req.Query)) == 0 {
 		return refuse(`argument "query" holds no word that can be searched; secrets and masks never match`)
 	}

@@ -6,13 +6,14 @@ package dify
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
@@ -27,8 +28,8 @@ type Options struct {
 	APIKey      string // sent as a bearer token; "" for none
 	// Fields name what a record holds, dotted paths allowed ("metadata.path"). Empty ones stand for the usual names.
 	Fields Fields
-	// Filter is a fixed metadata_condition, sent as it is. Nil for none.
-	Filter json.RawMessage
+	// Filters are metadata names and the value each must have: a fixed metadata_condition. A model can neither see nor change them.
+	Filters map[string]string
 	// Client is for tests and unusual transports. Its CheckRedirect is replaced. Nil: a client of its own.
 	Client *http.Client
 }
@@ -63,11 +64,6 @@ func New(o Options) (*Retriever, error) {
 	case o.KnowledgeID == "":
 		return refuse("knowledge_id is required")
 	}
-	if o.Filter != nil {
-		if err := strictjson.Check(o.Filter); err != nil || !bytes.HasPrefix(bytes.TrimSpace(o.Filter), []byte("{")) {
-			return refuse("the filter must be a JSON object")
-		}
-	}
 	c := &http.Client{}
 	if o.Client != nil {
 		*c = *o.Client
@@ -82,10 +78,33 @@ func New(o Options) (*Retriever, error) {
 
 // request is the body of the contract.
 type request struct {
-	KnowledgeID string          `json:"knowledge_id"`
-	Query       string          `json:"query"`
-	Setting     setting         `json:"retrieval_setting"`
-	Condition   json.RawMessage `json:"metadata_condition,omitempty"`
+	KnowledgeID string     `json:"knowledge_id"`
+	Query       string     `json:"query"`
+	Setting     setting    `json:"retrieval_setting"`
+	Condition   *condition `json:"metadata_condition,omitempty"`
+}
+
+type condition struct {
+	Operator   string       `json:"logical_operator"`
+	Conditions []comparison `json:"conditions"`
+}
+
+type comparison struct {
+	Name     []string `json:"name"`
+	Operator string   `json:"comparison_operator"`
+	Value    string   `json:"value"`
+}
+
+// conditionOf writes the filters as a condition, in a fixed order.
+func conditionOf(filters map[string]string) *condition {
+	if len(filters) == 0 {
+		return nil
+	}
+	c := &condition{Operator: "and"}
+	for _, name := range slices.Sorted(maps.Keys(filters)) {
+		c.Conditions = append(c.Conditions, comparison{[]string{name}, "is", filters[name]})
+	}
+	return c
 }
 
 type setting struct {
@@ -97,7 +116,7 @@ type setting struct {
 // take refuses.
 func (r *Retriever) Search(ctx context.Context, q rag.Query, take func(int) error) (rag.Answer, error) {
 	const op = "dify.Search"
-	body, err := strictjson.Encode(request{r.o.KnowledgeID, q.Text, setting{q.Limit, q.Floor}, r.o.Filter})
+	body, err := strictjson.Encode(request{r.o.KnowledgeID, q.Text, setting{q.Limit, q.Floor}, conditionOf(r.o.Filters)})
 	if err != nil {
 		return rag.Answer{}, fault.New(fault.Internal, op, err)
 	}

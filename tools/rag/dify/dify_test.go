@@ -2,7 +2,6 @@ package dify
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -62,12 +61,12 @@ func TestTheContractIsSpoken(t *testing.T) {
 		{"content":"Fifth","title":"fifth","relevanceLevel":"SOMEWHAT"},
 		{"content":"Sixth","title":"sixth"}]}`)
 	key := "kb-" + "key-1"
-	r := retriever(t, Options{URL: s.URL + "/api/v1/dify/", APIKey: key, Filter: json.RawMessage(`{"logical_operator":"and","conditions":[{"name":["team"],"comparison_operator":"is","value":"ops"}]}`)})
+	r := retriever(t, Options{URL: s.URL + "/api/v1/dify/", APIKey: key, Filters: map[string]string{"team": "ops", "kind": "runbook"}})
 	ans, err := r.Search(t.Context(), question, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `POST /api/v1/dify/retrieval {"knowledge_id":"kb-1","query":"disk full","retrieval_setting":{"top_k":5,"score_threshold":0.3},"metadata_condition":{"logical_operator":"and","conditions":[{"name":["team"],"comparison_operator":"is","value":"ops"}]}}`
+	want := `POST /api/v1/dify/retrieval {"knowledge_id":"kb-1","query":"disk full","retrieval_setting":{"top_k":5,"score_threshold":0.3},"metadata_condition":{"logical_operator":"and","conditions":[{"name":["kind"],"comparison_operator":"is","value":"runbook"},{"name":["team"],"comparison_operator":"is","value":"ops"}]}}`
 	if *got != want {
 		t.Errorf("request\n%s\nwant\n%s", *got, want)
 	}
@@ -204,7 +203,7 @@ func TestASilentBackendEndsWithTheContext(t *testing.T) {
 
 func TestBadOptionsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{}, {URL: "ftp://h/x", KnowledgeID: "k"}, {URL: "http://h"}, {URL: "http://u:p@h", KnowledgeID: "k"}, {URL: "http://h?x=1", KnowledgeID: "k"}, {URL: "http://h", KnowledgeID: "k", Filter: json.RawMessage(`[1]`)}} {
+	for _, o := range []Options{{}, {URL: "ftp://h/x", KnowledgeID: "k"}, {URL: "http://h"}, {URL: "http://u:p@h", KnowledgeID: "k"}, {URL: "http://h?x=1", KnowledgeID: "k"}} {
 		if _, err := New(o); fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("New(%+v) = %v, want INVALID_REQUEST", o, err)
 		}

@@ -8,9 +8,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/seed-069badc9/mcp-gateway/redact"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
 // Reasons why a file is skipped. They are shown beside its name.
@@ -46,7 +45,7 @@ func decode(b []byte) (string, error) {
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.ReplaceAll(s, "\r", "\n")
-	s = redact.Clean(norm.NFC.String(s))
+	s = redact.Clean(lex.Normalize(s))
 	if strings.TrimSpace(s) == "" {
 		return "", errEmpty
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/seed-069badc9/mcp-gateway/redact"
 )
 
@@ -91,6 +93,9 @@ func isCJK(r rune) bool {
 	}
 	return false
 }
+
+// Normalize gives the composed form (NFC), in which documents and queries are compared.
+func Normalize(s string) string { return norm.NFC.String(s) }
 
 // HasCJK tells whether most of the letters of s belong to a script without spaces: such text is judged by the floor for bigrams.
 func HasCJK(s string) bool {
