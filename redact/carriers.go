@@ -170,7 +170,10 @@ func (w *scanner) next(p int) (word []byte, end int) {
 // prose handles sentences: "password is x", "changed password from x to y", "with password x", "password for bob: x".
 func (w *scanner) prose(k *key) int {
 	b := w.b
-	if k.weak || k.auth || k.cookie || k.code {
+	if k.code {
+		return w.codeProse(k)
+	}
+	if k.weak || k.auth || k.cookie {
 		return 0
 	}
 	p := skipBlank(b, k.to)
@@ -241,6 +244,21 @@ func (w *scanner) prose(k *key) int {
 	return 0
 }
 
+// codeProse handles "your OTP is 482913" and "verification code 482913": four to eight digits.
+func (w *scanner) codeProse(k *key) int {
+	b := w.b
+	p := w.skipWords(skipBlank(b, k.to), "is", "was", "number")
+	e := p
+	for e < len(b) && e-p < 9 && isDigit(b[e]) {
+		e++
+	}
+	if p == k.to || e-p < 4 || e-p > 8 || isWord(at(b, e)) {
+		return 0
+	}
+	w.secret(p, e)
+	return e
+}
+
 func lowered(dst, s []byte) []byte {
 	for _, c := range s[:min(len(s), 12)] {
 		dst = append(dst, lower(c))
@@ -273,6 +291,7 @@ func (w *scanner) skipQuoted(p int) int {
 // said masks the value that a sentence states; doubt asks for more than a lower-case word.
 func (w *scanner) said(k *key, p int, doubt bool) int {
 	b := w.b
+	p = w.skipWords(p, "tried", "got", "received", "was", "is", "entered", "submitted", "given", "attempted", "value")
 	if p >= len(b) {
 		return 0
 	}

@@ -214,7 +214,7 @@ func classify(b []byte, from, to int) key {
 // notPass are words that end in pass and are no password; codeOf are the codes that open something.
 var (
 	notPass = map[string]bool{"bypass": true, "compass": true, "trespass": true, "surpass": true, "overpass": true, "underpass": true, "encompass": true, "multipass": true, "singlepass": true}
-	codeOf  = map[string]bool{"verification": true, "verify": true, "sms": true, "auth": true, "mfa": true, "otp": true, "login": true, "recovery": true, "backup": true, "security": true, "captcha": true, "authorization": true, "activation": true, "invite": true, "access": true}
+	codeOf  = map[string]bool{"verification": true, "verify": true, "sms": true, "auth": true, "mfa": true, "otp": true, "login": true, "totp": true, "2fa": true, "pin": true, "recovery": true, "backup": true, "security": true, "captcha": true, "authorization": true, "activation": true, "invite": true, "access": true}
 )
 
 func (k *key) infra(m meaning, s *splitter, last int) {

@@ -27,6 +27,15 @@ func (w *scanner) dots(i int) {
 	}
 	w.dotEnd = r
 	w.steps += r - l
+	if n == 4 && (hasFold(b, l, "10.") || hasFold(b, l, "192.168.") || hasFold(b, l, "127.")) { // tcpdump and BSD write the port behind a dot
+		for r--; r > l && b[r] != '.'; r-- {
+		}
+		n, ok = 3, true
+		if w.r.on[kindIP] && (l == 0 || !isIdent(b[l-1])) {
+			w.add(kindIP, l, r)
+		}
+		return
+	}
 	if n != 3 || !ok || isDigit(at(b, r)) {
 		if n == 2 {
 			w.phoneDots(l, r)
@@ -163,6 +172,13 @@ func (w *scanner) colons(i int) {
 	if l > 0 && (isWord(b[l-1]) || b[l-1] == ':' || b[l-1] == '.') || isWord(at(b, r)) {
 		return
 	}
+	e := r
+	for e < len(b) && e-r < 4 && b[e] == ':' {
+		e++
+	}
+	if _, n := tagAt(b, e); n > 0 || maskEnds(b, l) { // the rest of what is masked already
+		return
+	}
 	if double == 0 && pairs && (groups == 6 || groups == 8) {
 		w.add(kindMAC, l, r)
 		return
@@ -181,6 +197,20 @@ func (w *scanner) colons(i int) {
 	}
 	w.add(kindIP, l, r)
 	w.dotEnd = max(w.dotEnd, r)
+}
+
+// maskEnds tells whether a mask ends right before b[i].
+func maskEnds(b []byte, i int) bool {
+	if i < 4 || b[i-1] != '>' {
+		return false
+	}
+	for j := i - 2; j >= 0 && i-j < 24; j-- {
+		if b[j] == '<' {
+			_, n := tagAt(b, j)
+			return n == i-j
+		}
+	}
+	return false
 }
 
 // macDash handles aa-bb-cc-dd-ee-ff around the "-" at b[i].

@@ -6,12 +6,9 @@ func isLocal(c byte) bool {
 	return isAlnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-' || c == '\''
 }
 
-// email looks at "@" at b[i].
-func (w *scanner) email(i int) {
+// email looks at "@" at b[i] and tells whether an address stands there.
+func (w *scanner) email(i int) bool {
 	b := w.b
-	if !w.r.on[kindEmail] {
-		return
-	}
 	l := i
 	for l > 0 && i-l < 64 {
 		if c := b[l-1]; isLocal(c) && !(c == '\'' && !isAlnum(at(b, l-2))) {
@@ -46,13 +43,14 @@ func (w *scanner) email(i int) {
 		}
 	}
 	if l == i || dot <= i+1 || r-dot < 3 || !isLetter(b[dot+1]) || !isLetter(b[r-1]) || fileTypes[string(b[dot+1:r])] {
-		return
+		return false
 	}
 	if w.r.o.KeepPlaceholders && (bytes.HasSuffix(b[:r], []byte("example.com")) || bytes.HasSuffix(b[:r], []byte("example.org"))) {
-		return
+		return false
 	}
 	w.add(kindEmail, l, r)
 	w.hostEnd = max(w.hostEnd, r)
+	return true
 }
 
 // digits looks at a run or a group of digits: cards, identity numbers, mobile phones, phones with separators.

@@ -17,7 +17,7 @@ func (w *scanner) key(from, to int) {
 		return
 	}
 	k := classify(b, l, r)
-	if k.weak && r-l <= 4 {
+	if r-l == 3 && k.weak || r-l == 4 && k.kind == kindNone {
 		w.ofKey(&k)
 	}
 	if k.kind == kindNone || !w.r.on[k.kind] {
@@ -64,16 +64,21 @@ func (w *scanner) authCommand(p int) {
 	}
 }
 
-// ofKey makes a secret of "key" in two words: API key, access key.
+// ofKey makes a secret of "key" and "code" in two words: API key, access key, verification code.
 func (w *scanner) ofKey(k *key) {
 	b := w.b
-	if e := k.from - 1; hasFold(b, k.from, "key") && e > 0 && b[e] == ' ' {
+	code := hasFold(b, k.from, "code")
+	if e := k.from - 1; (code || hasFold(b, k.from, "key")) && e > 0 && b[e] == ' ' {
 		l := e
 		for l > 0 && e-l < 12 && isLetter(b[l-1]) {
 			l--
 		}
 		var buf [12]byte
-		if keyOf[string(lowered(buf[:0], b[l:e]))] {
+		if code {
+			if codeOf[string(lowered(buf[:0], b[l:e]))] {
+				k.kind, k.code = kindSecret, true
+			}
+		} else if keyOf[string(lowered(buf[:0], b[l:e]))] {
 			k.weak, k.from, k.token = false, l, true
 		}
 	}
@@ -155,6 +160,14 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
 	} else if d == colon && w.yamlLine(k, v) {
 		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
+	}
+	if d == equals && k.from > 0 && (b[k.from-1] == ';' || b[k.from-1] == ' ' && at(b, k.from-2) == ';') { // ADO: the value may hold blanks
+		for e := end; e < len(b) && e-end < 64 && b[e] != '\n' && b[e] != '='; e++ {
+			if b[e] == ';' || b[e] == '"' {
+				end = e
+				break
+			}
+		}
 	}
 	if w.harmless(k, b[v:end], false) {
 		return 0

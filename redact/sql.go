@@ -171,9 +171,9 @@ type statement struct {
 	base  int
 	upper bool // keywords in capitals: written by a program
 
-	first                                            string
-	from, where, set, values, sign, verbatim, called bool
-	literals                                         int
+	first                                                  string
+	from, where, set, values, sign, verbatim, called, into bool
+	literals                                               int
 }
 
 func (st *statement) origin(i int) int {
@@ -305,6 +305,8 @@ func (st *statement) walk() int {
 			switch r {
 			case sqlOperator, sqlNames, sqlList:
 				switch word {
+				case "into":
+					st.into = true
 				case "from":
 					st.from = true
 				case "where":
@@ -350,7 +352,7 @@ func (st *statement) valid() bool {
 	case "update":
 		return st.set && st.sign
 	case "insert", "replace":
-		return st.values || st.set || st.from
+		return st.into && (st.values || st.set || st.from) || st.upper && st.values
 	case "delete":
 		return st.from && (st.upper || st.where)
 	case "merge":

@@ -140,7 +140,17 @@ func (w *scanner) address(i int) {
 		}
 		return
 	}
-	w.email(i)
+	if w.email(i) || i == 0 || !isWord(b[i-1]) || !w.r.on[kindHost] { // root@web-01
+		return
+	}
+	e := endHost(b[:min(len(b), i+254)], i+1)
+	for e > i+1 && !isAlnum(b[e-1]) {
+		e--
+	}
+	if v := b[i+1 : e]; hostLike(v) && !(v[0] == 'v' && isDigit(v[1])) && !isDigit(v[0]) {
+		w.add(kindHost, i+1, e)
+		w.hostEnd = max(w.hostEnd, e)
+	}
 }
 
 // dsn masks user:password of user:password@tcp(host)/db, user:password@/db and user:password@host:port/db.

@@ -297,7 +297,7 @@ func (w *scanner) unquoted(b []byte, i int, stopWide bool) (end int) {
 				angle = true
 			}
 		case '"', '\'', '`':
-			if j > i && !isAlnum(at(b, j+1)) {
+			if j > i && depth == 0 && !isAlnum(at(b, j+1)) {
 				return j
 			}
 		case '\\':

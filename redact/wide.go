@@ -109,6 +109,11 @@ func (w *scanner) wideProse(k *key, p, q int) int {
 	between := b[p:j]
 	for _, s := range wideBenign {
 		if bytes.Contains(between, []byte(s)) {
+			if d := wideDelim(b, j); d > 0 && (bytes.HasSuffix(between, []byte("错误")) || bytes.HasSuffix(between, []byte("失败"))) { // 密码错误：x
+				if v := skipBlank(b, j+d); hasLetter(b[v:w.unquoted(b, v, true)]) {
+					return w.wideValue(k, v, false)
+				}
+			}
 			return 0
 		}
 	}
