@@ -10,10 +10,29 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// transcript keeps what another goroutine writes.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
 
 const runID = "checkout-504"
 
@@ -21,14 +40,14 @@ const runID = "checkout-504"
 type model struct {
 	d       *demo
 	session *mcp.ClientSession
-	wire    *bytes.Buffer // every message in both directions
-	log     *bytes.Buffer // the gateway's standard error
+	wire    *transcript // every message in both directions
+	log     *transcript // the gateway's standard error
 	shown   int64
 }
 
 // connect starts the gateway as a desktop client would, over standard input and output.
 func connect(ctx context.Context, d *demo) (*model, error) {
-	m := &model{d: d, wire: &bytes.Buffer{}, log: &bytes.Buffer{}}
+	m := &model{d: d, wire: &transcript{}, log: &transcript{}}
 	cmd := d.gateway(ctx, "stdio", "--run", runID)
 	cmd.Stderr = m.log
 	client := mcp.NewClient(&mcp.Implementation{Name: "demo", Version: "1"}, nil)

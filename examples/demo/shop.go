@@ -50,9 +50,9 @@ func startShop() (*shop, error) {
 	accounts.SetPersister(forget{})
 	accounts.AddRootAccount()
 	for _, text := range []string{
-		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY '%s'", readerName, readerPass),
-		fmt.Sprintf("GRANT SELECT ON %s.* TO '%s'@'%%'", shopName, readerName),
-		fmt.Sprintf("GRANT SELECT ON mysql.* TO '%s'@'%%'", readerName), // MySQL shows everybody their own grants; this engine shows them only to who may read this schema
+		fmt.Sprintf("CREATE USER '%s'@'localhost' IDENTIFIED BY '%s'", readerName, readerPass),
+		fmt.Sprintf("GRANT SELECT ON %s.* TO '%s'@'localhost'", shopName, readerName),
+		fmt.Sprintf("GRANT SELECT ON mysql.* TO '%s'@'localhost'", readerName), // MySQL shows everybody their own grants; this engine shows them only to who may read this schema
 		"DROP USER 'root'@'localhost'",
 	} {
 		if err := execute(ctx, engine, text); err != nil {

@@ -89,7 +89,7 @@ func (s *storyteller) opening() {
 	s.line("")
 	s.text("  ", "  ", fmt.Sprintf("A small shop: %s log lines of %d services in %d formats (%s), %d runbooks in English and Chinese, a MySQL server with 3 tables. "+
 		"On 2026-03-14 at 09:10 its checkout breaks. A model looks for the cause through the gateway.", number(lines), len(s.d.streams), len(s.d.streams), size(total), s.d.docs))
-	s.text("  ", "  ", "Left: what the model saw, shortened here (--full prints all of it). Right: what stayed behind. Tags such as <host:…> end in six characters that are others in every run; here they end in ….")
+	s.text("  ", "  ", "Left: what the model saw, shortened here (--full prints all of it). Right: what stayed behind. Tags such as <host:…> end in six characters that change with every run; the demo prints … for them.")
 }
 
 // logs is how many lines and bytes all topics have.
@@ -133,7 +133,7 @@ func (s *storyteller) behind(st step, a answer) []string {
 	case st.tool == "query_rag":
 		out = append(out, fmt.Sprintf("%d runbooks, %s", s.d.docs, size(s.d.docSize)))
 	case st.tool == "query_mysql":
-		out = append(out, number(a.audit.Found)+" rows read")
+		out = append(out, number(a.audit.Found)+" rows came back")
 	}
 	if !a.err {
 		out = append(out, "raw fact in store  "+size(a.audit.Raw))

@@ -13,6 +13,7 @@ type observation struct {
 	Status    string `json:"evidence_status"`
 	Truncated bool   `json:"truncated"`
 	Note      string `json:"note"`
+	Scope     json.RawMessage
 
 	Patterns []struct {
 		ID, Level, Topic, Template string
@@ -55,6 +56,9 @@ func (s *storyteller) saw(st step, a answer) []string {
 		head += ", truncated"
 	}
 	out := []string{head}
+	if o.Status == "NO_EVIDENCE" {
+		out = append(out, "scope: "+string(o.Scope))
+	}
 	more := 0
 	for _, p := range o.Patterns {
 		if !slices.Contains(st.show, p.ID) {
