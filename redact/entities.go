@@ -80,7 +80,7 @@ func (w *scanner) hostValue(k *key, v, lim int, d delimiter) {
 			e--
 		}
 		host := b[v:e]
-		if e > v && hostName(host) && !(d == colon && plain(host)) && !noValue[string(bytes.ToLower(host))] && !(k.hostish && !hostLike(host) && !portAfter(b, next)) && at(b, next) != '(' && (at(b, next) != '/' || k.hostish || bytes.IndexByte(host, '.') > 0 || true) && !fourNumbers(host) {
+		if e > v && hostName(host) && !(d == colon && plain(host)) && !noValue[string(bytes.ToLower(host))] && !(k.hostish && !hostLike(host) && !portAfter(b, next)) && at(b, next) != '(' && !fourNumbers(host) {
 			w.add(kindHost, v, e)
 			w.hostEnd = max(w.hostEnd, e)
 		}

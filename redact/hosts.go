@@ -85,7 +85,7 @@ func (w *scanner) hostSuffix(from, to int) {
 	w.steps += r - l
 	w.hostEnd = r
 	v := b[l:r]
-	if l == from || at(b, l-1) == '@' || at(b, l-1) == '/' && at(b, l-2) != '/' && !w.slashHost(l) || at(b, l-1) == '<' || at(b, l-1) == '\\' && isLetter(b[l]) && false || javaName(v) || !hostName(v) {
+	if l == from || at(b, l-1) == '@' || at(b, l-1) == '/' && at(b, l-2) != '/' && !w.slashHost(l) || at(b, l-1) == '<' || javaName(v) || !hostName(v) {
 		return
 	}
 	last := v[bytes.LastIndexByte(v, '.')+1:]

@@ -30,7 +30,6 @@ func (w *scanner) dots(i int) {
 	if n == 4 && (hasFold(b, l, "10.") || hasFold(b, l, "192.168.") || hasFold(b, l, "127.")) { // tcpdump and BSD write the port behind a dot
 		for r--; r > l && b[r] != '.'; r-- {
 		}
-		n, ok = 3, true
 		if w.r.on[kindIP] && (l == 0 || !isIdent(b[l-1])) {
 			w.add(kindIP, l, r)
 		}

@@ -331,7 +331,7 @@ func (w *scanner) iban(i int) {
 		if class[c]&(cUpper|cDigit) != 0 {
 			feed(c)
 			n++
-		} else if c != ' ' || n == 0 && false || class[at(b, e+1)]&(cUpper|cDigit) == 0 {
+		} else if c != ' ' || class[at(b, e+1)]&(cUpper|cDigit) == 0 {
 			break
 		}
 		e++

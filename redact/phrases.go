@@ -162,16 +162,12 @@ func (w *scanner) binding(p int) {
 	}
 	end := w.lineEnd(b, p)
 	w.paramEnd = end
-	for _, sep := range [...]string{"- [", "- ["} {
-		if i := bytes.Index(b[p:end], []byte(sep)); i >= 0 && w.r.on[kindSQL] {
-			from := p + i + len(sep)
-			to := end
-			if j := bytes.LastIndexByte(b[from:end], ']'); j >= 0 {
-				to = from + j
-			}
-			w.add(kindSQL, from, to)
-			return
+	if i := bytes.Index(b[p:end], []byte("- [")); i >= 0 {
+		from, to := p+i+len("- ["), end
+		if j := bytes.LastIndexByte(b[from:end], ']'); j >= 0 {
+			to = from + j
 		}
+		w.literal(from, to)
 	}
 }
 

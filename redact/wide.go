@@ -45,8 +45,8 @@ func (w *scanner) wideKey(n, from, to int) {
 			}
 		}
 	}
-	if c := p + 0; isQuote(at(b, c)) || at(b, c) == '\\' {
-		p = closers(b, c)
+	if isQuote(at(b, p)) || at(b, p) == '\\' {
+		p = closers(b, p)
 	}
 	q := skipBlank(b, p)
 	if d := wideDelim(b, q); d > 0 {
