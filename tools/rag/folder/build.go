@@ -11,7 +11,7 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
 
-// Progress is told how many of the changed files have been read. It is called from one goroutine at a time.
+// Progress is told how many of the changed files have been read and then, from 0 anew, how many passages have been embedded. It is called from one goroutine at a time.
 type Progress func(done, total int)
 
 // Summary says what an index holds and what a Build did.
@@ -21,6 +21,8 @@ type Summary struct {
 	Unchanged int // documents that did not have to be read again or had the same text
 	Skipped   []Skip
 	Took      time.Duration
+	// EmbedError is why vectors are missing: the index is complete for a search by words all the same.
+	EmbedError error
 }
 
 // Build compares the folder with its index and brings the index up to date. Bad files are in the summary, not errors.
@@ -51,6 +53,11 @@ func (x *Index) Build(ctx context.Context, progress Progress) (Summary, error) {
 	r.err = err
 	close(r.done)
 	x.mu.Unlock()
+	if err == nil && x.o.Embedder != nil {
+		if sum.EmbedError = x.embedMissing(ctx, progress); ctx.Err() != nil {
+			err = ctx.Err()
+		}
+	}
 	sum.Took = time.Since(began)
 	return sum, err
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Redactor *redact.Redactor
 	// Redaction names the redactor's options, for instance by their hash: when it changes, the index is built anew.
 	Redaction string
+	// Embedder adds a search by meaning to the search by words. Nil: by words only.
+	Embedder Embedder
 }
 
 // Index is a searchable folder. It is safe for concurrent use.
@@ -46,6 +48,7 @@ type Index struct {
 	checked  time.Time           // when the folder was last compared
 	pause    time.Duration       // before it is compared again
 	seen     map[string]seenFile // what reading a file told, for files whose stat alone does not settle it
+	provider provider
 	tempDir  string
 	closed   bool
 	lastSkip []Skip
@@ -71,7 +74,7 @@ func New(o Options) (*Index, error) {
 		o.Redactor = r
 	}
 	life, cancel := context.WithCancel(context.Background())
-	return &Index{o: o, life: life, cancel: cancel, users: map[*generation]int{}, seen: map[string]seenFile{}}, nil
+	return &Index{o: o, life: life, cancel: cancel, provider: provider{e: o.Embedder}, users: map[*generation]int{}, seen: map[string]seenFile{}}, nil
 }
 
 // How often the folder is compared with its index. A comparison of ten thousand files takes some 50 ms and one of ten takes none, so the pause follows the cost: at
@@ -100,12 +103,15 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 		if err != nil {
 			return rag.Answer{}, err
 		}
-		ans, err := g.search(ctx, q, take)
+		ans, whole, err := x.answer(ctx, g, q, take)
 		x.release(g)
 		if err != nil {
 			return rag.Answer{}, storeError("folder.Search", err)
 		}
 		if pending == nil {
+			if !whole && len(ans.Hits) == 0 {
+				return rag.Answer{}, fault.New(fault.BackendIncomplete, "folder.Search", errNoVectors)
+			}
 			return ans, nil
 		}
 		if len(ans.Hits) > 0 {
@@ -124,6 +130,47 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 		}
 	}
 }
+
+// answer searches one generation. whole is false when a configured part of the search could not take part, so that finding nothing proves nothing.
+func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take func(int) error) (ans rag.Answer, whole bool, err error) {
+	picks, err := g.words(ctx, q.Text)
+	if err != nil {
+		return ans, false, err
+	}
+	whole, note := true, ""
+	if x.o.Embedder != nil && len(g.docs) > 0 {
+		picks, note, whole = x.hybrid(ctx, g, q.Text, picks)
+		x.makeVectors(g)
+	}
+	if err := ctx.Err(); err != nil {
+		return ans, false, err
+	}
+	ans, err = g.collect(ctx, picks, q, take)
+	ans.Note = note
+	return ans, whole, err
+}
+
+// makeVectors has missing vectors made in the background.
+func (x *Index) makeVectors(g *generation) {
+	x.provider.mu.Lock()
+	idle := !x.provider.busy && !time.Now().Before(x.provider.until)
+	x.provider.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !idle || x.closed || g != x.gen || g.embedded {
+		return
+	}
+	g.embedded = true // this generation is taken care of; the next one is asked again
+	x.wg.Go(func() {
+		if x.embedMissing(x.life, nil) != nil {
+			x.mu.Lock()
+			g.embedded = false
+			x.mu.Unlock()
+		}
+	})
+}
+
+var errNoVectors = errors.New("nothing found by words, and embeddings are incomplete")
 
 var _ rag.Searcher = (*Index)(nil)
 

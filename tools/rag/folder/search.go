@@ -23,6 +23,7 @@ const (
 	wLead    = 0.5 // what the first passage is worth more, as a share: it says what the document is about
 	wPassage = 0.3 // share of the best passage in a document's score
 	wWhole   = 0.5 // an identifier as a whole, beside its parts
+	wFurther = 0.7 // a further passage of the same document
 
 	maxRanked   = 60  // documents whose passages are looked at
 	perDocument = 3   // passages that one document may put into an answer
@@ -45,21 +46,46 @@ type passage struct {
 	coverage float64
 }
 
-// search ranks documents, then their passages.
-func (g *generation) search(ctx context.Context, q rag.Query, take func(int) error) (rag.Answer, error) {
-	terms := queryTerms(q.Text)
+// pick is a passage on its way into an answer.
+type pick struct {
+	doc       *docRow
+	p         passage
+	relevance float64
+	score     float64
+}
+
+// words ranks documents by the words of the query and lists their passages: the best of each document first, then further ones of documents that have more to say.
+func (g *generation) words(ctx context.Context, text string) ([]pick, error) {
+	terms := queryTerms(text)
 	if err := g.weigh(ctx, terms); err != nil {
-		return rag.Answer{}, err
+		return nil, err
 	}
-	found, err := g.rank(ctx, terms, q.Text)
+	found, err := g.rank(ctx, terms)
 	if err != nil {
-		return rag.Answer{}, err
+		return nil, err
 	}
-	return g.collect(ctx, found, q, take)
+	var picks []pick
+	for i := range found {
+		c := &found[i]
+		for n, p := range c.passages {
+			if p.score <= 0 {
+				continue
+			}
+			// A document that holds the words far apart is half as sure as a passage that holds them together.
+			k := pick{doc: c.doc, p: p, relevance: max(p.coverage, (p.coverage+c.coverage)/2), score: c.score}
+			if n > 0 {
+				// A further passage stands below its document's best by as much as it scores less, and a little more: another document tells something new.
+				k.relevance, k.score = p.coverage, c.score*p.score/c.passages[0].score*wFurther
+			}
+			picks = append(picks, k)
+		}
+	}
+	sort.SliceStable(picks, func(i, j int) bool { return picks[i].score > picks[j].score })
+	return picks, nil
 }
 
 // rank finds the documents that hold terms of the query, the best first.
-func (g *generation) rank(ctx context.Context, terms []term, text string) ([]candidate, error) {
+func (g *generation) rank(ctx context.Context, terms []term) ([]candidate, error) {
 	expr := match(terms)
 	if expr == "" {
 		return nil, nil
@@ -218,47 +244,24 @@ func (g *generation) scorePassage(terms []term, s, doc stats) (score, coverage f
 	return score, share(have, all)
 }
 
-// collect reads the texts of the best passages: the best of each document first, then further ones of documents that have more to say.
-func (g *generation) collect(ctx context.Context, found []candidate, q rag.Query, take func(int) error) (rag.Answer, error) {
+// collect reads the texts of the best passages over the floor.
+func (g *generation) collect(ctx context.Context, picks []pick, q rag.Query, take func(int) error) (rag.Answer, error) {
 	var ans rag.Answer
-	type pick struct {
-		c     *candidate
-		p     passage
-		score float64
-	}
-	var picks []pick
-	for i := range found {
-		c := &found[i]
-		for n, p := range c.passages {
-			// A document that holds the words far apart is half as sure as a passage that holds them together.
-			relevance := max(p.coverage, (p.coverage+c.coverage)/2)
-			if n > 0 {
-				relevance = p.coverage
-			}
-			if relevance < q.Floor || p.score <= 0 {
-				continue
-			}
-			p.coverage = relevance
-			// A further passage stands below its document's best by as much as it scores less, and a little more: another document tells something new.
-			score := c.score
-			if n > 0 {
-				score = c.score * p.score / max(c.passages[0].score, 1e-9) * 0.7
-			}
-			picks = append(picks, pick{c, p, score})
-		}
-	}
-	sort.SliceStable(picks, func(i, j int) bool { return picks[i].score > picks[j].score })
 	for _, k := range picks {
+		if k.relevance < q.Floor {
+			continue
+		}
 		if len(ans.Hits) == q.Limit {
 			ans.More = true
 			break
 		}
-		h := rag.Hit{DocID: k.c.doc.docID, Title: k.c.doc.title, Source: k.c.doc.path, Ordinal: int(k.p.row & (1<<chunkBits - 1)), Relevance: k.p.coverage, Score: k.score}
+		h := rag.Hit{DocID: k.doc.docID, Title: k.doc.title, Source: k.doc.path, Ordinal: int(k.p.row & (1<<chunkBits - 1)), Relevance: k.relevance, Score: k.score}
 		var heading string
 		if err := g.chunk.QueryRowContext(ctx, k.p.row).Scan(&heading, &h.Text, &h.Digest); err != nil {
 			return rag.Answer{}, err
 		}
-		if err := json.Unmarshal([]byte(heading), &h.Heading); err != nil {
+		var err error
+		if h.Heading, err = readHeading(heading); err != nil {
 			return rag.Answer{}, err
 		}
 		if err := take(len(h.Text) + len(h.Title) + len(h.Source) + len(heading)); err != nil {
@@ -268,3 +271,5 @@ func (g *generation) collect(ctx context.Context, found []candidate, q rag.Query
 	}
 	return ans, nil
 }
+
+func readHeading(s string) (out []string, err error) { return out, json.Unmarshal([]byte(s), &out) }

@@ -9,13 +9,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
 
 // formatVersion changes with the schema, the tokeniser, the splitter or anything else that makes an index of yesterday wrong. Another version is built anew;
 // identities are carried over.
-const formatVersion = "rag-2"
+const formatVersion = "rag-3"
 
 // schema of an index file. The full-text table is contentless: it holds terms only, and the text lies beside it. A chunk's rowid is doc<<chunkBits | ordinal, so
 // that a posting names its document without a look-up.
@@ -23,9 +24,9 @@ const schema = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE docs (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, fm_id TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, hash TEXT NOT NULL,
   size INTEGER NOT NULL, mtime INTEGER NOT NULL, chunks INTEGER NOT NULL, stats BLOB NOT NULL);
-CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, text TEXT NOT NULL, digest TEXT NOT NULL, stats BLOB NOT NULL);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, text TEXT NOT NULL, digest TEXT NOT NULL, vkey TEXT NOT NULL, stats BLOB NOT NULL);
 CREATE TABLE identity (path TEXT NOT NULL, doc_id TEXT NOT NULL, hash TEXT NOT NULL, title TEXT NOT NULL, gone INTEGER NOT NULL);
-CREATE TABLE vectors (digest TEXT PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE vectors (key TEXT PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE fts USING fts5(t, content='', tokenize='ascii', detail='none', columnsize=0);
 CREATE VIRTUAL TABLE vocab USING fts5vocab(fts, 'row');
 `
@@ -45,6 +46,10 @@ type generation struct {
 	terms termCache
 
 	titleDF map[uint32]int // titles that hold a term
+
+	embedded bool // its vectors are being made, or all there
+	vecMu    sync.Mutex
+	vec      *vectors // nil until they are wanted
 
 	candidates, chunk, chunkStats, docStats, df *sql.Stmt
 }

@@ -69,12 +69,18 @@ func (w *writer) open() (err error) {
 	if w.tx, err = w.db.BeginTx(w.ctx, nil); err != nil {
 		return err
 	}
+	if w.fresh {
+		w.vectorsFrom(w.file)
+	}
 	return w.prepare()
 }
 
 // publish completes the file and puts it in place of the old one.
 func (w *writer) publish(fingerprint, space string) error {
 	if err := w.identities(space, w.before); err != nil {
+		return err
+	}
+	if _, err := w.tx.ExecContext(w.ctx, `DELETE FROM vectors WHERE key NOT IN (SELECT vkey FROM chunks)`); err != nil {
 		return err
 	}
 	for _, m := range [][2]string{{"format", formatVersion}, {"fingerprint", fingerprint}} {
@@ -151,7 +157,7 @@ func (w *writer) prepare() (err error) {
 		sql string
 	}{
 		{&w.insDoc, `INSERT INTO docs (id, path, doc_id, fm_id, title, tags, hash, size, mtime, chunks, stats) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&w.insChunk, `INSERT INTO chunks (id, heading, text, digest, stats) VALUES (?, ?, ?, ?, ?)`},
+		{&w.insChunk, `INSERT INTO chunks (id, heading, text, digest, vkey, stats) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&w.insFTS, `INSERT INTO fts (rowid, t) VALUES (?, ?)`},
 		{&w.delFT, `INSERT INTO fts (fts, rowid, t) VALUES ('delete', ?, ?)`},
 	} {
@@ -175,7 +181,7 @@ func (w *writer) insert(d *document, e entry) error {
 			return err
 		}
 		row := id<<chunkBits | int64(i)
-		if _, err := w.insChunk.ExecContext(w.ctx, row, string(heading), c.text, rag.Digest(c.text), []byte(d.terms.stats[i])); err != nil {
+		if _, err := w.insChunk.ExecContext(w.ctx, row, string(heading), c.text, rag.Digest(c.text), rag.Digest(embedText(d.title, c)), []byte(d.terms.stats[i])); err != nil {
 			return err
 		}
 		if _, err := w.insFTS.ExecContext(w.ctx, row, d.terms.text[i]); err != nil {
