@@ -2,31 +2,29 @@ package harness
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
+	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 	"github.com/seed-069badc9/mcp-gateway/evidence"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
-	"github.com/seed-069badc9/mcp-gateway/internal/strictjson"
 )
 
 // APIToken lets its bearer administer runs. Its text is not kept.
 type APIToken struct {
 	Name       string
 	Sum        [sha256.Size]byte
-	Principals []string // nil: all
+	Principals []string // nil: all; empty: none
 }
 
 // NewAPIToken takes the digest of secret.
@@ -39,30 +37,43 @@ type APIOptions struct {
 	Driver   canonical.Driver
 	Guard    *evidence.Guard
 	Replayer evidence.Replayer // nil: replay cannot be asked for
-	Policy   Policy            // defaults of runs that are opened here
+	Policy   Policy            // its Defaults fill what a request to open a run leaves out
 	Tokens   []APIToken
 	Metrics  http.Handler                // GET /metrics; nil: 404
-	Ready    func(context.Context) error // GET /readyz; nil: the store's Ping
-	// Hosts are the names by which the API may be addressed beside loopback ones; a request for another Host is refused.
+	Ready    func(context.Context) error // GET /readyz, asked once a second at most; nil: the store's Ping
+	// Hosts are the names by which the API may be addressed beside loopback ones, with a port or without; a request for another Host is refused.
 	Hosts  []string
-	Logger *slog.Logger
+	Logger *slog.Logger // nil: discards
 }
 
 // API is the harness's own door: it opens and closes runs, reads control views and progress, assesses calls and verifies drafts. It belongs on a listener of its own
 // and never answers without a token of role harness, except for /healthz, /readyz and /metrics. docs/openapi.yaml describes it.
 type API struct {
-	o      APIOptions
-	tokens atomic.Pointer[[]APIToken]
-	mux    *http.ServeMux
+	o           APIOptions
+	hosts       hosts
+	tokens      atomic.Pointer[[]APIToken]
+	mux         *http.ServeMux
+	gate        gate
+	readiness   readiness
+	bodyTimeout time.Duration
 }
 
-// maxAPIBody bounds a request: a draft of evidence.MaxDraft, escaped.
-const maxAPIBody = 4 << 20
+const (
+	// maxAPIBody bounds a request: a draft of evidence.MaxDraft, escaped (JSON encoders write up to three bytes for one of UTF-8).
+	maxAPIBody = 4 << 20
+	// bodyTimeout bounds the time a body may take: a client that drips would hold a place. 4 MiB in it are 3.4 Mbit/s.
+	bodyTimeout = 10 * time.Second
+	// requestTimeout bounds the work on one request. A draft of 2,000 citations over a healthy store takes seconds.
+	requestTimeout = 30 * time.Second
+)
 
 // NewAPI checks the options.
 func NewAPI(o APIOptions) (*API, error) {
 	if o.Driver == nil || o.Guard == nil {
 		return nil, errors.New("harness: the API needs a store and a guard")
+	}
+	if d := o.Policy.Defaults; d.TTL <= 0 || d.Limits.Calls <= 0 || d.Limits.RequestBytes <= 0 || d.Limits.RawBytes <= 0 || d.Limits.ObservationBytes <= 0 {
+		return nil, errors.New("harness: the API needs a policy whose defaults are positive; DefaultPolicy is one")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -70,28 +81,81 @@ func NewAPI(o APIOptions) (*API, error) {
 	if o.Ready == nil {
 		o.Ready = o.Driver.Ping
 	}
-	a := &API{o: o, mux: http.NewServeMux()}
+	a := &API{o: o, hosts: newHosts(o.Hosts), mux: http.NewServeMux(), bodyTimeout: bodyTimeout}
+	a.readiness.check = o.Ready
 	a.SetTokens(o.Tokens)
-	for pattern, h := range map[string]handler{
-		"POST /v1/principals/{principal}/runs":                               a.openRun,
-		"GET /v1/principals/{principal}/runs":                                a.listRuns,
-		"GET /v1/principals/{principal}/runs/{run}":                          a.getRun,
-		"DELETE /v1/principals/{principal}/runs/{run}":                       a.closeRun,
-		"POST /v1/principals/{principal}/runs/{run}/resume":                  a.resume,
-		"GET /v1/principals/{principal}/runs/{run}/calls":                    a.listCalls,
-		"GET /v1/principals/{principal}/runs/{run}/calls/{call}":             a.getCall,
-		"POST /v1/principals/{principal}/runs/{run}/calls/{call}/assessment": a.assess,
-		"POST /v1/principals/{principal}/runs/{run}/verify":                  a.verify,
-		"GET /v1/principals/{principal}/runs/{run}/progress":                 a.progress,
-	} {
-		a.mux.HandleFunc(pattern, a.guarded(h))
+	byPath := map[string]map[string]handler{}
+	for _, e := range a.endpoints() {
+		if byPath[e.path] == nil {
+			byPath[e.path] = map[string]handler{}
+		}
+		byPath[e.path][e.method] = e.serve
 	}
-	a.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	a.mux.HandleFunc("GET /readyz", a.readyz)
-	if o.Metrics != nil {
-		a.mux.Handle("GET /metrics", o.Metrics)
+	for p, methods := range byPath {
+		a.mux.HandleFunc(p, a.guarded(methods))
 	}
+	for p, h := range a.pages() {
+		a.mux.HandleFunc(p, page(h))
+	}
+	a.mux.HandleFunc("/", a.guarded(nil))
 	return a, nil
+}
+
+// endpoint is one operation behind the token.
+type endpoint struct {
+	method, path string
+	serve        handler
+}
+
+func (a *API) endpoints() []endpoint {
+	const runs = "/v1/principals/{principal}/runs"
+	const run = runs + "/{run}"
+	return []endpoint{
+		{"POST", runs, a.openRun},
+		{"GET", runs, a.listRuns},
+		{"GET", run, a.getRun},
+		{"DELETE", run, a.closeRun},
+		{"POST", run + "/resume", a.resume},
+		{"GET", run + "/calls", a.listCalls},
+		{"GET", run + "/calls/{call}", a.getCall},
+		{"POST", run + "/calls/{call}/assessment", a.assess},
+		{"POST", run + "/verify", a.verify},
+		{"GET", run + "/progress", a.progress},
+	}
+}
+
+// pages need no token.
+func (a *API) pages() map[string]http.Handler {
+	out := map[string]http.Handler{
+		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") }),
+		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if a.readiness.ready(r.Context()) != nil {
+				text(w, http.StatusServiceUnavailable, "not ready\n")
+				return
+			}
+			text(w, http.StatusOK, "ready\n")
+		}),
+	}
+	if a.o.Metrics != nil {
+		out["/metrics"] = a.o.Metrics
+	}
+	return out
+}
+
+func text(w http.ResponseWriter, status int, s string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, s) // a client that is gone needs no answer
+}
+
+func page(h http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			wrongMethod(w, "GET, HEAD")
+			return
+		}
+		h.ServeHTTP(w, r)
+	}
 }
 
 // SetTokens replaces the tokens while requests are served.
@@ -102,41 +166,19 @@ func (a *API) SetTokens(t []APIToken) {
 
 // ServeHTTP refuses foreign hosts and every browser, then routes.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(r.Header.Values("Origin")) > 0 || !a.knownHost(r.Host) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if fromBrowser(r) || !a.hosts.allows(r) {
 		writeError(w, http.StatusForbidden, fault.InvalidRequest, "this address or origin may not be used")
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxAPIBody)
-	a.mux.ServeHTTP(w, r)
-}
-
-func (a *API) knownHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.Trim(name, "[]")
-	if name == "localhost" {
-		return true
-	}
-	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
-		return true
-	}
-	return slices.Contains(a.o.Hosts, name) || slices.Contains(a.o.Hosts, host)
-}
-
-func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	if err := a.o.Ready(ctx); err != nil {
-		http.Error(w, "not ready", http.StatusServiceUnavailable)
+	// The mux would answer a path that is not clean with a redirect, and before any token was seen.
+	if p := r.URL.EscapedPath(); path.Clean(p) != p {
+		a.guarded(nil)(w, r)
 		return
 	}
-	io.WriteString(w, "ready\n")
+	a.mux.ServeHTTP(w, r)
 }
-
-// handler answers a request of an authenticated harness with a status and a value, or an error.
-type handler func(r *http.Request, principal string) (int, any, error)
 
 // authenticate finds the token of a request in constant time over all of them.
 func (a *API) authenticate(r *http.Request) (APIToken, bool) {
@@ -159,7 +201,12 @@ func (a *API) authenticate(r *http.Request) (APIToken, bool) {
 	return found, hit
 }
 
-func (a *API) guarded(h handler) http.HandlerFunc {
+// handler answers a request of an authenticated harness with a status and a value, or an error.
+type handler func(r *http.Request, principal string) (int, any, error)
+
+// guarded puts what every operation needs in front of it, in this order: a token, the right to the principal, a method, a place. No methods: no such path. That is
+// said to a harness only, and nothing of the store is touched before all of it is passed.
+func (a *API) guarded(methods map[string]handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		t, ok := a.authenticate(r)
 		if !ok {
@@ -167,190 +214,111 @@ func (a *API) guarded(h handler) http.HandlerFunc {
 			writeError(w, http.StatusUnauthorized, fault.ToolNotAuthorized, "a bearer token of role harness is needed")
 			return
 		}
+		if methods == nil {
+			writeError(w, http.StatusNotFound, fault.InvalidRequest, "no such path; docs/openapi.yaml lists them")
+			return
+		}
 		principal := r.PathValue("principal")
 		if t.Principals != nil && !slices.Contains(t.Principals, principal) {
 			writeError(w, http.StatusForbidden, fault.ToolNotAuthorized, "the token may not administer this principal")
 			return
 		}
-		status, v, err := h(r, principal)
-		if err != nil {
-			code, _, hint := fault.Public(err)
-			writeError(w, statusOf(code), code, hint)
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet // net/http leaves the body out
+		}
+		h, ok := methods[method]
+		if !ok {
+			wrongMethod(w, allow(methods))
 			return
 		}
-		writeJSON(w, status, v)
+		if !a.gate.enter(t.Name) {
+			writeError(w, http.StatusTooManyRequests, fault.Overloaded, "")
+			return
+		}
+		defer a.gate.leave(t.Name)
+		a.serve(w, r, t, principal, h)
 	}
 }
 
-// statusOf maps a code of the closed list to a status.
-func statusOf(code fault.Code) int {
-	switch code {
-	case fault.RunNotActive:
-		return http.StatusNotFound
-	case fault.InvalidRequest, fault.InvalidToolCallID, fault.RunMismatch:
-		return http.StatusBadRequest
-	case fault.BudgetExhausted, fault.Overloaded:
-		return http.StatusTooManyRequests
-	case fault.RequestTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case fault.StoreError:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
-
-func writeError(w http.ResponseWriter, status int, code fault.Code, hint string) {
-	ref := &boundary.Refusal{Code: code, Hint: hint}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(ref.JSON())
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	if v == nil {
-		w.WriteHeader(status)
-		return
-	}
-	b, err := strictjson.Encode(v)
-	if err != nil {
-		writeError(w, http.StatusInternalServerError, fault.Internal, "")
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	w.Write(b)
-}
-
-// readBody reads a JSON body strictly; an empty one leaves v as it is.
-func readBody(r *http.Request, v any) error {
-	const op = "harness.readBody"
-	data, err := io.ReadAll(r.Body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return fault.New(fault.RequestTooLarge, op, err)
-	}
-	if err != nil {
-		return fault.New(fault.InvalidRequest, op, err)
-	}
-	if len(data) == 0 {
-		return nil
-	}
-	if err := strictjson.Decode(data, v); err != nil {
-		return fault.New(fault.InvalidRequest, op, err).WithHint(err.Error())
-	}
-	return nil
-}
-
-func runKey(r *http.Request, principal string) (canonical.RunKey, error) {
-	return canonical.NewRunKey(principal, r.PathValue("run"))
-}
-
-// run reads a run that has to exist.
-func (a *API) run(ctx context.Context, k canonical.RunKey) (canonical.RunInfo, error) {
-	info, found, err := a.o.Driver.Run(ctx, k)
-	if err == nil && !found {
-		err = fault.New(fault.RunNotActive, "harness.run", nil)
-	}
-	return info, err
-}
-
-// openRequest opens a run; what is left out takes the policy's default.
-type openRequest struct {
-	RunID      string           `json:"run_id"`
-	Tools      *[]string        `json:"tools"`
-	TTLSeconds int64            `json:"ttl_seconds"`
-	Limits     canonical.Limits `json:"limits"`
-	NoGain     canonical.NoGain `json:"no_gain"`
-}
-
-func (a *API) openRun(r *http.Request, principal string) (int, any, error) {
-	const op = "harness.openRun"
-	var in openRequest
-	if err := readBody(r, &in); err != nil {
-		return 0, nil, err
-	}
-	spec := a.o.Policy.Defaults
-	bad := func(hint string) (int, any, error) {
-		return 0, nil, fault.New(fault.InvalidRequest, op, nil).WithHint(hint)
-	}
-	for _, p := range []struct {
-		name    string
-		in, def *int64
-	}{{"calls", &in.Limits.Calls, &spec.Limits.Calls}, {"request_bytes", &in.Limits.RequestBytes, &spec.Limits.RequestBytes},
-		{"raw_bytes", &in.Limits.RawBytes, &spec.Limits.RawBytes}, {"observation_bytes", &in.Limits.ObservationBytes, &spec.Limits.ObservationBytes}} {
-		switch {
-		case *p.in < 0:
-			return bad("limits." + p.name + " must be positive")
-		case *p.in > 0:
-			*p.def = *p.in
+func allow(methods map[string]handler) string {
+	var names []string
+	for m := range methods {
+		names = append(names, m)
+		if m == http.MethodGet {
+			names = append(names, http.MethodHead)
 		}
 	}
-	if in.NoGain != (canonical.NoGain{}) {
-		if in.NoGain.Limit < 1 || in.NoGain.Window < in.NoGain.Limit || in.NoGain.Window > 100 {
-			return bad("no_gain needs 1 ≤ limit ≤ window ≤ 100")
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// serve runs one operation within its bounds of bytes and time. A panic ends as INTERNAL; its text may hold content, so it goes nowhere.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, t APIToken, principal string, h handler) {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.bodyTimeout)) // where it is not supported the server's own deadline holds
+	r.Body = http.MaxBytesReader(w, r.Body, maxAPIBody)
+	status, v, err := a.contained(h, r.WithContext(ctx), principal)
+	var body []byte
+	if err == nil && v != nil {
+		body, err = encode(v)
+	}
+	if err != nil {
+		code, _, hint := fault.Public(err)
+		status = statusOf(code)
+		if code == fault.StoreError && hint == "" {
+			hint = "the store of the runs cannot be used at the moment"
 		}
-		spec.NoGain = in.NoGain
+		a.log(r, t, status, code)
+		writeError(w, status, code, hint)
+		return
 	}
-	if in.TTLSeconds < 0 || in.TTLSeconds > 30*24*3600 {
-		return bad("ttl_seconds must be between 1 and 2592000")
-	}
-	if in.TTLSeconds > 0 {
-		spec.TTL = time.Duration(in.TTLSeconds) * time.Second
-	}
-	if in.Tools != nil {
-		spec.Tools = append([]string{}, *in.Tools...)
-	}
-	if in.RunID == "" {
-		in.RunID = boundary.MintRunID()
-	}
-	k, err := canonical.NewRunKey(principal, in.RunID)
-	if err != nil {
-		return 0, nil, err
-	}
-	var salt canonical.Salt
-	rand.Read(salt[:])
-	info, err := a.o.Driver.OpenRun(r.Context(), k, spec, canonical.Registered, salt, a.o.Policy.Ceilings)
-	return http.StatusCreated, info, err
+	a.log(r, t, status, "")
+	writeBody(w, status, body)
 }
 
-// maxList bounds a page of runs or calls.
-const maxList = 1000
+var errPanic = errors.New("panic")
 
-func (a *API) listRuns(r *http.Request, principal string) (int, any, error) {
-	runs, err := a.o.Driver.Runs(r.Context(), principal, maxList)
-	if runs == nil {
-		runs = []canonical.RunInfo{}
-	}
-	return http.StatusOK, struct {
-		Runs []canonical.RunInfo `json:"runs"`
-	}{runs}, err
+func (a *API) contained(h handler, r *http.Request, principal string) (status int, v any, err error) {
+	defer func() {
+		if recover() != nil {
+			a.o.Logger.Error("panic in a harness request", slog.String("path", r.Pattern), slog.String("stack", functionNames()))
+			status, v, err = 0, nil, fault.New(fault.Internal, "harness.serve", errPanic)
+		}
+	}()
+	return h(r, principal)
 }
 
-func (a *API) getRun(r *http.Request, principal string) (int, any, error) {
-	k, err := runKey(r, principal)
-	if err != nil {
-		return 0, nil, err
+// functionNames is the stack without arguments.
+func functionNames() string {
+	pcs := make([]uintptr, 24)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	var names []string
+	for {
+		f, more := frames.Next()
+		names = append(names, f.Function)
+		if !more {
+			return strings.Join(names, " < ")
+		}
 	}
-	info, err := a.run(r.Context(), k)
-	return http.StatusOK, info, err
 }
 
-func (a *API) closeRun(r *http.Request, principal string) (int, any, error) {
-	k, err := runKey(r, principal)
-	if err != nil {
-		return 0, nil, err
+// log says who changed what, and what the gateway could not do. No principal and no content.
+func (a *API) log(r *http.Request, t APIToken, status int, code fault.Code) {
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	case r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasSuffix(r.Pattern, "/verify"):
+		return
 	}
-	return http.StatusNoContent, nil, a.o.Driver.CloseRun(r.Context(), k)
-}
-
-func (a *API) resume(r *http.Request, principal string) (int, any, error) {
-	k, err := runKey(r, principal)
-	if err != nil {
-		return 0, nil, err
+	attrs := []slog.Attr{slog.String("method", r.Method), slog.String("path", r.Pattern), slog.String("token", t.Name), slog.Int("status", status)}
+	if run := r.PathValue("run"); canonical.ValidID(run) {
+		attrs = append(attrs, slog.String("run", run))
 	}
-	if err := a.o.Driver.Resume(r.Context(), k); err != nil {
-		return 0, nil, err
+	if code != "" {
+		attrs = append(attrs, slog.String("code", string(code)))
 	}
-	info, err := a.run(r.Context(), k)
-	return http.StatusOK, info, err
+	a.o.Logger.LogAttrs(r.Context(), level, "harness request", attrs...)
 }

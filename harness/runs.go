@@ -9,7 +9,6 @@ import (
 	"encoding/base32"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,18 +40,42 @@ type Runs struct {
 	policy Policy
 	driver canonical.Driver
 
-	mu     sync.Mutex
-	served map[string]*servedRuns // by principal
+	mu      sync.Mutex
+	served  map[string]*servedRuns // by principal
+	offered offers
 }
 
 type servedRuns struct {
 	last  string
 	count int
-	slots []string // runs opened through a process slot, to be closed with the process
+	slots []string // runs opened through a process slot, oldest first, to be closed with the process
 }
 
-// maxServed bounds what is remembered of principals; past it "current" needs an explicit run.
-const maxServed = 4096
+const (
+	// maxServed bounds what is remembered of principals; past it "current" needs an explicit run.
+	maxServed = 4096
+	// maxSlots bounds the runs to close with the process. A process has one at a time; older ones have expired.
+	maxSlots = 64
+	// maxOffers bounds the ids minted for calls that may be under way.
+	maxOffers = 512
+)
+
+// offers are the run ids minted lately for this process, newest over oldest. One that a call then ran in was opened here, and nobody else can have named it before.
+type offers struct {
+	ring [maxOffers]string
+	next int
+	set  map[string]struct{}
+}
+
+func (o *offers) add(run string) {
+	if o.set == nil {
+		o.set = map[string]struct{}{}
+	}
+	delete(o.set, o.ring[o.next])
+	o.ring[o.next] = run
+	o.set[run] = struct{}{}
+	o.next = (o.next + 1) % maxOffers
+}
 
 // New makes the registry over a store.
 func New(d canonical.Driver, p Policy) *Runs {
@@ -99,6 +122,9 @@ func (r *Runs) Resolve(id boundary.Identity) boundary.Run {
 		run.Slot = "c-" + digest(id.Conversation)
 	case id.Process != "":
 		run.Slot = processSlot + digest(id.Process)
+		r.mu.Lock()
+		r.offered.add(run.MintRun)
+		r.mu.Unlock()
 	default:
 		run.Slot = "default"
 	}
@@ -146,13 +172,16 @@ func (r *Runs) Observe(v boundary.ControlView) {
 		s.last = v.Run
 		s.count++
 	}
-	if strings.HasPrefix(v.Run, canonical.MintedRunPrefix) && !slices.Contains(s.slots, v.Run) && len(s.slots) < 64 {
+	if _, ours := r.offered.set[v.Run]; ours && !slices.Contains(s.slots, v.Run) {
+		if len(s.slots) == maxSlots {
+			s.slots = slices.Delete(s.slots, 0, 1)
+		}
 		s.slots = append(s.slots, v.Run)
 	}
 }
 
-// EndProcess closes the runs that were minted for this process. Their records stay until their own deadline. Only a process that owns its implicit runs (stdio, the
-// command line) calls it: over HTTP they are shared.
+// EndProcess closes the runs that were minted for this process. Their records stay until their own deadline. A run that the process was told, by a binding, a header
+// or a host's conversation, may go on elsewhere and stays open.
 func (r *Runs) EndProcess(ctx context.Context) error {
 	r.mu.Lock()
 	var keys []canonical.RunKey
