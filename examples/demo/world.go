@@ -53,19 +53,11 @@ func pick(d *dice, list []string) string { return list[d.upTo(len(list))] }
 
 var (
 	cities = []string{"Bremen", "Lisbon", "Osaka", "Quito", "Tartu", "Xiamen"}
-	given  = []string{"Ada", "Bo", "Chen", "Dina", "Emil", "Fatou", "Goro", "Hana", "Iris", "Jun", "Kofi", "Lena", "Mei", "Nils", "Olga", "Pia", "Quinn", "Rosa", "Sven", "Tomo"}
-	family = []string{"Abel", "Baker", "Castro", "Dietz", "Engel", "Flores", "Grant", "Huang", "Ito", "Jansen", "Kim", "Lopez", "Meyer", "Novak", "Okoye", "Petit", "Rossi", "Sato", "Torres", "Vogel"}
 )
 
-func customerName(id int) string {
-	return given[id%len(given)] + " " + family[id/len(given)%len(family)]
-}
+func customerName(id int) string { return fmt.Sprintf("Customer %04d", id) }
 
-func customerEmail(id int) string {
-	return fmt.Sprintf("%s.%s@example.com", lower(given[id%len(given)]), lower(family[id/len(given)%len(family)]))
-}
-
-func lower(s string) string { return string(s[0]|0x20) + s[1:] }
+func customerEmail(id int) string { return fmt.Sprintf("customer-%04d@example.com", id) }
 
 // The secrets planted in logs, runbooks and tables. They are made of parts, so that no scanner takes this file for a leak, and none was ever valid.
 var (
