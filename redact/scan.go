@@ -18,6 +18,7 @@ type scanner struct {
 	r     *Redactor
 	in    []byte
 	res   []byte
+	memo  memo
 	alt   []byte
 	v1    view
 	v2    view
@@ -329,11 +330,11 @@ func (w *scanner) render(dst, s []byte, t *Tagger, st *Stats) []byte {
 			}
 			if len(line) > 0 && line[len(line)-1] == '\r' {
 				if len(line) > 1 {
-					dst = appendMask(dst, f.kind, line[:len(line)-1], t)
+					dst = w.memo.appendMask(dst, f.kind, line[:len(line)-1], t)
 				}
 				dst = append(dst, '\r')
 			} else if len(line) > 0 {
-				dst = appendMask(dst, f.kind, line, t)
+				dst = w.memo.appendMask(dst, f.kind, line, t)
 			}
 			if nl < 0 {
 				break

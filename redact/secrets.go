@@ -16,7 +16,7 @@ func (w *scanner) key(from, to int) {
 	default:
 		return
 	}
-	k := classify(b, l, r)
+	k := w.memo.classify(b, l, r)
 	if r-l == 3 && k.weak || r-l == 4 && k.kind == kindNone {
 		w.ofKey(&k)
 	}

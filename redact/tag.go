@@ -101,18 +101,6 @@ func appendCanonical(dst []byte, k kind, v []byte) []byte {
 	return dst
 }
 
-// appendMask writes the mask of k for value.
-func appendMask(dst []byte, k kind, value []byte, t *Tagger) []byte {
-	dst = append(dst, '<')
-	dst = append(dst, kindNames[k]...)
-	if t != nil && k.tagged() {
-		s := t.suffix(k, value)
-		dst = append(dst, ':')
-		dst = append(dst, s[:]...)
-	}
-	return append(dst, '>')
-}
-
 // tagAt gives the kind and the length of the mask that begins at b[i], or kindNone.
 func tagAt[T string | []byte](b T, i int) (kind, int) {
 	if i >= len(b) || b[i] != '<' || i+4 > len(b) {
