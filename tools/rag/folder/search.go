@@ -1,10 +1,13 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/rag"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
@@ -95,7 +98,7 @@ func (g *generation) rank(ctx context.Context, terms []term) ([]candidate, error
 		return nil, err
 	}
 	defer rows.Close()
-	var found []candidate
+	var found top
 	last := int64(-1)
 	for rows.Next() {
 		var row int64
@@ -107,36 +110,46 @@ func (g *generation) rank(ctx context.Context, terms []term) ([]candidate, error
 			continue
 		}
 		last = id
-		if d := g.byID[id]; d != nil {
-			found = append(found, candidate{doc: d})
+		d := g.byID[id]
+		if d == nil {
+			continue
 		}
+		c := candidate{doc: d}
+		if c.stats, err = g.statsOf(ctx, d); err != nil {
+			return nil, err
+		}
+		c.score, c.coverage = g.scoreDocument(terms, &c)
+		found.add(c)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	for i := range found {
-		c := &found[i]
-		if c.stats, err = g.statsOf(ctx, c.doc); err != nil {
-			return nil, err
-		}
-		c.score, c.coverage = g.scoreDocument(terms, c)
-	}
-	order := func(i, j int) bool {
-		a, b := &found[i], &found[j]
-		if a.score != b.score {
-			return a.score > b.score
-		}
-		return a.doc.path < b.doc.path
-	}
-	sort.Slice(found, order)
-	found = found[:min(len(found), maxRanked)]
-	for i := range found {
 		if err := g.scorePassages(ctx, terms, &found[i]); err != nil {
 			return nil, err
 		}
 	}
-	sort.Slice(found, order)
+	slices.SortFunc(found, byScore)
 	return found, nil
+}
+
+// byScore puts the better document first; of equal ones the path decides, so that answers are deterministic.
+func byScore(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.doc.path, b.doc.path))
+}
+
+// top keeps the maxRanked best candidates in order. Most of thousands are worse than all of them, which costs one comparison.
+type top []candidate
+
+func (t *top) add(c candidate) {
+	if len(*t) == maxRanked {
+		if byScore(c, (*t)[maxRanked-1]) >= 0 {
+			return
+		}
+		*t = (*t)[:maxRanked-1]
+	}
+	i, _ := slices.BinarySearchFunc(*t, c, byScore)
+	*t = slices.Insert(*t, i, c)
 }
 
 func saturate(tf float64) float64 { return tf / (k1 + tf) }

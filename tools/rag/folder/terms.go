@@ -116,7 +116,7 @@ func (c *termCache) lookup(ctx context.Context, stmt *sql.Stmt, text string) (fl
 
 // postings is how many postings a query may read. Below it every document that holds any term is ranked; above it the commonest terms find no candidates of their
 // own, but still count for the candidates that rarer terms found.
-const postings = 4000
+const postings = 3000
 
 // match is the full-text expression for the rarest terms, every one of them quoted, or "" when no term occurs at all.
 func match(terms []term) string {
