@@ -102,7 +102,7 @@ func (g *gateway) reload(tokens setTokens) {
 		return
 	}
 	g.core.swap(t)
-	if tokens != nil && len(g.cfg.Auth.Tokens) > 0 {
+	if tokens != nil && (len(g.cfg.Auth.Tokens) > 0 || g.cfg.Auth.OIDC != nil) {
 		tokens(cfg, list)
 	}
 	g.log.Info("configuration reloaded", slog.String("config", g.cfg.File))

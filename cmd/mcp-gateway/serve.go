@@ -62,13 +62,42 @@ func (g *gateway) server(auth mcpserver.Authenticator) (*mcpserver.Server, error
 		MaxMessage: int(cfg.HTTP.MaxBody), MaxConcurrent: cfg.HTTP.MaxConcurrent, CallTimeout: time.Duration(cfg.Call.Timeout),
 		Grace: time.Duration(cfg.Call.Timeout) + 5*time.Second,
 		HTTP: mcpserver.HTTPOptions{Path: cfg.HTTP.Path, Listen: cfg.HTTP.Listen, AllowedOrigins: cfg.HTTP.AllowedOrigins, AllowedHosts: cfg.HTTP.AllowedHosts, Auth: auth,
-			MaxPerPrincipal: perPrincipal(cfg)},
+			MaxPerPrincipal: perPrincipal(cfg), AuthServers: issuers(cfg), Secure: cfg.HTTP.TLS.CertFile != "" || cfg.HTTP.BehindTLSProxy},
 	})
+}
+
+// authenticator accepts static tokens, tokens of an issuer, or both; with neither configured everybody who reaches the loopback listener is the local user.
+func (g *gateway) authenticator(tokens *mcpserver.Tokens) (mcpserver.Authenticator, error) {
+	list, err := bearerTokens(g.cfg)
+	if err != nil {
+		return nil, err
+	}
+	tokens.Set(list)
+	o := g.cfg.Auth.OIDC
+	switch {
+	case o == nil && len(list) == 0:
+		return mcpserver.Everyone{Caller: mcpserver.Caller{Principal: localPrincipal(), Role: mcpserver.RoleAgent}}, nil
+	case o == nil:
+		return tokens, nil
+	}
+	issuer, err := mcpserver.NewOIDC(mcpserver.OIDCOptions{Issuer: o.Issuer, Audience: o.Audience, RunClaim: o.RunClaim, RoleClaim: o.RoleClaim})
+	if err != nil {
+		return nil, config.Problems{g.cfg.Problem("auth.oidc", err.Error())}
+	}
+	return mcpserver.Any{tokens, issuer}, nil
+}
+
+// issuers lists whose tokens are accepted, for the metadata that clients read.
+func issuers(cfg *config.Config) []string {
+	if cfg.Auth.OIDC == nil {
+		return nil
+	}
+	return []string{cfg.Auth.OIDC.Issuer}
 }
 
 // perPrincipal leaves a quarter of the places to the others when there are several tokens, so that one client cannot take them all.
 func perPrincipal(cfg *config.Config) int {
-	if len(cfg.Auth.Tokens) < 2 {
+	if len(cfg.Auth.Tokens) < 2 && cfg.Auth.OIDC == nil {
 		return 0
 	}
 	return max(1, cfg.HTTP.MaxConcurrent*3/4)
@@ -102,15 +131,9 @@ func (e *env) http(ctx context.Context) error {
 
 func (g *gateway) serveHTTP(ctx context.Context) error {
 	tokens := mcpserver.NewTokens()
-	var auth mcpserver.Authenticator = tokens
-	if len(g.cfg.Auth.Tokens) == 0 {
-		auth = mcpserver.Everyone{Caller: mcpserver.Caller{Principal: localPrincipal(), Role: mcpserver.RoleAgent}}
-	} else {
-		list, err := bearerTokens(g.cfg)
-		if err != nil {
-			return err
-		}
-		tokens.Set(list)
+	auth, err := g.authenticator(tokens)
+	if err != nil {
+		return err
 	}
 	srv, err := g.server(auth)
 	if err != nil {

@@ -171,6 +171,9 @@ func (k *checker) auth() {
 	}
 	if o := k.c.Auth.OIDC; o != nil {
 		k.url("auth.oidc.issuer", o.Issuer)
+		if u, err := url.Parse(o.Issuer); err == nil && u.Scheme == "http" && !loopback(u.Host+":0") && !loopback(u.Host) {
+			k.add("auth.oidc.issuer", "must be an https address: keys fetched in the clear prove nothing")
+		}
 		if o.Audience == "" {
 			k.add("auth.oidc.audience", "is empty; tokens for other services would be accepted")
 		}

@@ -60,6 +60,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.Method == http.MethodGet { // only the resource's metadata passes as one
+		s.writeMetadata(w, r)
+		return
+	}
 	body, ref := s.body(w, r, caller.Principal)
 	if ref != nil {
 		s.turnAway(w, r, nil, ref)
@@ -107,6 +111,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, *refused
 		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
 		h.Add("Vary", "Origin")
 	}
+	if s.isMetadata(r) {
+		return Caller{}, nil
+	}
 	if r.URL.Path != s.o.HTTP.Path {
 		return Caller{}, refuse(http.StatusNotFound, "There is nothing at this path.")
 	}
@@ -151,8 +158,8 @@ func (s *Server) authenticate(r *http.Request) (Caller, *refused) {
 		}
 		challenge += " " + name + `="` + value + `"`
 	}
-	if s.o.HTTP.ResourceMetadata != "" {
-		add("resource_metadata", s.o.HTTP.ResourceMetadata)
+	if u := s.metadataURL(r); u != "" {
+		add("resource_metadata", u)
 	}
 	switch {
 	case err == nil && c.Role != "" && c.Role != RoleAgent, errors.Is(err, ErrForbidden):

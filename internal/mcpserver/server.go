@@ -109,6 +109,10 @@ type HTTPOptions struct {
 	MaxPerPrincipal int
 	// ResourceMetadata is the URL that a 401 names as resource_metadata (RFC 9728), or "".
 	ResourceMetadata string
+	// AuthServers are the issuers whose tokens Auth accepts. When there are any, the RFC 9728 metadata of this resource is served and named by a 401.
+	AuthServers []string
+	// Secure tells that clients reach this server over TLS, here or at a proxy in front.
+	Secure bool
 }
 
 // Server serves MCP over stdio and HTTP.
