@@ -55,8 +55,6 @@ const (
 	// longer: a driver may wait a second for one attempt and make it twice, and by then an answer is at stake.
 	openTimeout  = 2 * time.Second
 	closeTimeout = 3 * time.Second
-	// maxDescription is where Claude Code cuts tool descriptions.
-	maxDescription = 2 << 10
 )
 
 // Ledger opens canonical records; *canonical.Ledger is one.

@@ -58,7 +58,7 @@ func TestSourcesOfTheRun(t *testing.T) {
 func TestConversationsAreHashedAndApart(t *testing.T) {
 	r := harness.New(memstore.New(time.Now), harness.DefaultPolicy())
 	slot := func(c string) string { return r.Resolve(boundary.Identity{Principal: "a", Conversation: c}).Slot }
-	if slot("threadId:secret-words") != slot("threadId:secret-words") || slot("threadId:x") == slot("threadId:y") || strings.Contains(slot("threadId:secret-words"), "secret") {
+	if again := slot("threadId:secret-words"); slot("threadId:secret-words") != again || slot("threadId:x") == slot("threadId:y") || strings.Contains(slot("threadId:secret-words"), "secret") {
 		t.Error("slots of conversations")
 	}
 }

@@ -75,6 +75,9 @@ func (e *env) indexOne(ctx context.Context, cfg *config.Config, name, eval strin
 		return false, fmt.Errorf("collection %s: %w", name, plain(err))
 	}
 	fmt.Fprintf(e.out, "%s: %d files, %d sections, %d unchanged, %d skipped, %s\n", name, sum.Files, sum.Chunks, sum.Unchanged, len(sum.Skipped), sum.Took.Round(time.Millisecond))
+	if sum.EmbedError != nil {
+		fmt.Fprintf(e.err, "mcp-gateway: %s: the embeddings endpoint did not answer; searches by words work, the next \"index\" goes on with the rest\n", name)
+	}
 	for _, s := range sum.Skipped {
 		fmt.Fprintf(e.out, "  skipped %s: %s\n", s.Path, s.Reason)
 	}

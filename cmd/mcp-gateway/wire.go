@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/canonical/memstore"
 	"github.com/seed-069badc9/mcp-gateway/canonical/redisstore"
 	"github.com/seed-069badc9/mcp-gateway/internal/config"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/internal/mcpserver"
 	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/sqlguard"
@@ -28,6 +30,8 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql/server"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/dify"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/embed"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/folder"
 )
 
@@ -169,7 +173,32 @@ func openIndex(cfg *config.Config, name string, r *redact.Redactor) (*folder.Ind
 		}
 	}
 	sum := sha256.Sum256([]byte(c.Folder.Path))
-	return folder.New(folder.Options{Path: string(c.Folder.Path), IndexFile: filepath.Join(dir, name+"-"+hex.EncodeToString(sum[:6])+".db"), Redactor: r})
+	o := folder.Options{Path: string(c.Folder.Path), IndexFile: filepath.Join(dir, name+"-"+hex.EncodeToString(sum[:6])+".db"), Space: name, Redactor: r, Redaction: redactionID(cfg, c.Mask)}
+	if e := c.Embeddings; e != nil {
+		client, err := embed.New(embed.Options{URL: e.URL, Model: e.Model, APIKey: e.APIKey.Reveal(), Dimensions: e.Dimensions})
+		if err != nil {
+			return nil, hinted(err)
+		}
+		o.Embedder = client
+	}
+	return folder.New(o)
+}
+
+// redactionID names what decides how an index is redacted: an index made under other rules is built anew.
+func redactionID(cfg *config.Config, mask []string) string {
+	h := sha256.New()
+	for _, list := range [][]string{slices.Sorted(slices.Values(mask)), cfg.Redaction.Keep, cfg.Redaction.Hide} {
+		fmt.Fprintf(h, "%q\n", list)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// hinted is the public hint of a coded error: the configuration's own words.
+func hinted(err error) error {
+	if _, _, hint := fault.Public(err); hint != "" {
+		return errors.New(hint)
+	}
+	return plain(err)
 }
 
 func (w *wiring) rag() {
@@ -187,6 +216,16 @@ func (w *wiring) rag() {
 			k.Searcher = idx
 			w.closers = append(w.closers, idx.Close)
 			w.probe("collection "+name, idx.Check)
+		}
+		if d := c.Dify; d != nil {
+			remote, err := dify.New(dify.Options{URL: d.URL, KnowledgeID: d.KnowledgeID, APIKey: d.APIKey.Reveal(), Filters: d.Filters,
+				Fields: dify.Fields{Content: d.ContentField, Title: d.TitleField, ID: d.IDField}})
+			if err != nil {
+				w.bad(at+".dify", hinted(err))
+				continue
+			}
+			k.Searcher = remote
+			w.probe("collection "+name, remote.Check)
 		}
 		cols = append(cols, k)
 	}
@@ -207,9 +246,13 @@ func collection(cfg *config.Config, name string, r *redact.Redactor) rag.Collect
 	return rag.Collection{Name: name, Description: c.Description, Redactor: r, Floor: floor(c.Floor, rag.DefaultFloor), FloorCJK: floor(c.FloorCJK, rag.DefaultFloorCJK), High: floor(c.High, rag.DefaultHigh)}
 }
 
+// floor is a configured threshold. rag takes 0 for "not set", so an explicit 0 becomes the smallest relevance there is.
 func floor(v *float64, def float64) float64 {
-	if v == nil {
+	switch {
+	case v == nil:
 		return def
+	case *v == 0:
+		return math.SmallestNonzeroFloat64
 	}
 	return *v
 }
