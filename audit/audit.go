@@ -45,7 +45,7 @@ const (
 	DefaultKeep            = 9
 )
 
-// writer stores rows, in order. It is called from one goroutine at a time.
+// writer stores rows, in order. It is called from one goroutine at a time. Rows whose write failed come again, all of them and before any other.
 type writer interface {
 	write(ctx context.Context, rows []boundary.AuditRecord) error
 	check(ctx context.Context) error

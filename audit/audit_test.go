@@ -283,6 +283,35 @@ func TestMySQLKeepsRowsAndForgetsOldOnes(t *testing.T) {
 	closeSink(t, s)
 }
 
+// A frozen database carries out, once it goes on, a write that was given up long ago. The repetition must not make a second row of it.
+func TestAWriteThatIsRepeatedWritesOnce(t *testing.T) {
+	db := servertest.StartMariaDB(t, "CREATE DATABASE audit; CREATE USER w@'%' IDENTIFIED BY 'fake-pw'; GRANT CREATE, INSERT, SELECT, DELETE ON audit.* TO w@'%';")
+	s, err := NewMySQL(db.DSN("w", "fake-pw", "audit"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSink(t, s)
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows := []boundary.AuditRecord{row(1), row(1), row(2)}
+	db.Freeze()
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := s.w.write(short, rows); err == nil {
+		t.Fatal("a frozen database took rows")
+	}
+	db.Thaw()
+	for _, again := range [][]boundary.AuditRecord{rows, {row(3)}} {
+		if err := s.w.write(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.TrimSpace(db.SQL(t, "SELECT COUNT(*) FROM audit.mcp_gateway_audit")); n != "4" {
+		t.Errorf("%s rows, want 4: two of them are alike on purpose", n)
+	}
+}
+
 func closeAndKeep(t *testing.T, s *Sink) {
 	t.Helper()
 	closeSink(t, s)

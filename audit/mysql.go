@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"embed"
 	"errors"
@@ -55,9 +56,10 @@ type mysqlWriter struct {
 	db        *sql.DB
 	retention time.Duration
 	migrated  bool
+	ids       [][]byte // of the rows of a write that failed and may have been carried out all the same
 }
 
-var columns = []string{"at", "principal", "run_id", "tool_call_id", "host_call_id", "step_id", "tool", "invocation_status", "evidence_status", "error_code", "scope_id",
+var columns = []string{"row_id", "at", "principal", "run_id", "tool_call_id", "host_call_id", "step_id", "tool", "invocation_status", "evidence_status", "error_code", "scope_id",
 	"truncated", "returned_count", "request_bytes", "raw_bytes", "observation_bytes", "latency_us"}
 
 func (w *mysqlWriter) migrate(ctx context.Context) error {
@@ -99,16 +101,25 @@ func (w *mysqlWriter) write(ctx context.Context, rows []boundary.AuditRecord) er
 	if err := w.migrate(ctx); err != nil {
 		return err
 	}
+	// A write whose reply was lost comes again: the rows know themselves by their ids, and one that is there already is left as it is.
+	if len(w.ids) != len(rows) {
+		w.ids = make([][]byte, len(rows))
+		for i := range w.ids {
+			w.ids[i] = make([]byte, 16)
+			rand.Read(w.ids[i])
+		}
+	}
 	row := "(" + strings.Repeat("?,", len(columns)-1) + "?)"
 	args := make([]any, 0, len(rows)*len(columns))
-	for _, r := range rows {
-		args = append(args, r.Time, fit(r.Principal, 255), r.Run, r.Call, r.HostCallID, r.StepID, r.Tool, string(r.InvocationStatus), r.EvidenceStatus, string(r.Code), r.ScopeID,
+	for i, r := range rows {
+		args = append(args, w.ids[i], r.Time, fit(r.Principal, 255), r.Run, r.Call, r.HostCallID, r.StepID, r.Tool, string(r.InvocationStatus), r.EvidenceStatus, string(r.Code), r.ScopeID,
 			r.Truncated, r.ReturnedCount, r.RequestBytes, r.RawBytes, r.ObservationBytes, r.LatencyMicros)
 	}
-	_, err := w.db.ExecContext(ctx, "INSERT INTO mcp_gateway_audit ("+strings.Join(columns, ",")+") VALUES "+strings.Join(slices.Repeat([]string{row}, len(rows)), ","), args...)
+	_, err := w.db.ExecContext(ctx, "INSERT IGNORE INTO mcp_gateway_audit ("+strings.Join(columns, ",")+") VALUES "+strings.Join(slices.Repeat([]string{row}, len(rows)), ","), args...)
 	if err != nil {
 		return mysqlProblem(err)
 	}
+	w.ids = nil
 	return nil
 }
 

@@ -1,5 +1,6 @@
 CREATE TABLE IF NOT EXISTS mcp_gateway_audit (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  row_id BINARY(16) NOT NULL,
   at DATETIME(6) NOT NULL,
   principal VARCHAR(255) NOT NULL,
   run_id VARCHAR(128) NOT NULL,
@@ -17,6 +18,7 @@ CREATE TABLE IF NOT EXISTS mcp_gateway_audit (
   raw_bytes BIGINT NOT NULL,
   observation_bytes BIGINT NOT NULL,
   latency_us BIGINT NOT NULL,
+  UNIQUE KEY row_id_key (row_id),
   KEY at_key (at),
   KEY run_key (principal(64), run_id)
 ) DEFAULT CHARSET=utf8mb4

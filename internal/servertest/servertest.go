@@ -3,6 +3,7 @@
 package servertest
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -121,8 +122,37 @@ func (p *process) Kill() {
 	<-p.done
 }
 
-// Freeze stops the server without closing its connections; Thaw lets it go on.
-func (p *process) Freeze() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+// Freeze stops the server without closing its connections; Thaw lets it go on. It returns when every thread stands still: one that was in the middle of a request
+// may have answered it.
+func (p *process) Freeze() {
+	p.tb.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGSTOP)
+	tasks := fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid)
+	for end := time.Now().Add(startTimeout); running(tasks); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			p.tb.Fatalf("%s does not stop", filepath.Base(p.path))
+		}
+	}
+}
+
+// running tells whether any of the threads is not stopped. Where there is no /proc nothing can be told.
+func running(tasks string) bool {
+	list, err := filepath.Glob(tasks)
+	if err != nil {
+		return false
+	}
+	for _, path := range list {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// The state follows the name, which is in parentheses and may hold any character.
+		if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) && b[i+2] != 'T' {
+			return true
+		}
+	}
+	return false
+}
 
 // Thaw lets a frozen server go on.
 func (p *process) Thaw() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
