@@ -53,9 +53,11 @@ var layers = map[string][]string{
 	"tools/mysql":                {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
 	"tools/mysql/server":         {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
 	"internal/mcpserver":         {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
+	"eval":                       {},
 	"internal/servertest":        {},
 	"cmd/mcp-gateway":            {"…"},
 	"examples":                   {}, // tests of the client files
+	"reliability":                {}, // tests only: the built gateway on real servers
 }
 
 // owners lists the outside modules and the packages that may import them. Test files of any package may import what tests names besides.
