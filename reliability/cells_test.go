@@ -293,7 +293,7 @@ func clientCells() []cell {
 				within(p.t, "the statement is sent", r.met)
 				_ = two.cmd.Process.Signal(syscall.SIGTERM)
 				eventually(p.t, "new calls are refused", func() bool {
-					status, _, err := p.http("POST", two.mcp, p.shop.text["agent token"], []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), nil)
+					status, _, err := p.http("POST", two.mcp, p.shop.text["agent token"], []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 					return err != nil || status == http.StatusServiceUnavailable
 				})
 				r.release()

@@ -28,34 +28,38 @@ func tokenText() string {
 	return "q7" + strings.NewReplacer("-", "x", "_", "Z").Replace(s)
 }
 
-func (s *shop) secret(class string) string { return s.plant(class, tokenText(), false) }
+func (s *shop) secret(class string) {
+	s.text[class] = tokenText()
+	s.canaries = append(s.canaries, canary{class: class, text: s.text[class]})
+}
 
-func (s *shop) plant(class, text string, whole bool) string {
-	s.canaries = append(s.canaries, canary{class: class, text: text, whole: whole})
-	s.text[class] = text
-	return text
+// secretClasses are the places where a secret is planted: a random value, of which eight bytes in a row count as a leak.
+var secretClasses = []string{
+	"log message", "log bearer", "log field", "log JSON value", "log stack trace", "log frame", "log cookie", "log url", "log PEM", "log SQL literal", "log provider key", "log key name",
+	"doc body", "doc front matter", "doc code", "doc table", "doc file name", "doc url",
+	"masked column", "unlisted column", "unlisted table", "secret in a cell", "secret in a JSON cell", "database error",
+	"datasource password", "audit password", "store password", "encryption key", "agent token", "harness token", "environment", "folder name",
+	"request", "panic",
+}
+
+// otherCanaries are values of a fixed form. Documentation addresses stay in documents on purpose; those planted there are none.
+var otherCanaries = [][2]string{
+	{"log address", "198.51.100.73"}, {"log address, version 6", "2001:db8:73:a1::9f2c"}, {"log host", "db-q7x3k9.prod.internal"}, {"log pod", "checkout-6f7c9d8b54-xk2vq"}, {"log mac", "02:42:ac:9f:73:5e"},
+	{"log phone", "+1-202-555-0173"}, {"log card", "4111 1111 1111 1111"}, {"log e-mail", "q7.zoe.k9x@example.com"},
+	{"doc e-mail", "q8.max.w3v@shop.internal"}, {"doc address", "10.73.91.177"},
 }
 
 // newShop plants the canaries and starts the database.
 func newShop(tb testing.TB, args ...string) *shop {
 	tb.Helper()
 	s := &shop{text: map[string]string{}}
-	for _, class := range []string{"log message", "log bearer", "log field", "log JSON value", "log stack trace", "log frame", "log cookie", "log url", "log PEM", "log SQL literal", "log provider key",
-		"log key name", "doc body", "doc front matter", "doc code", "doc table", "doc file name", "doc url", "masked column", "unlisted column", "unlisted table", "secret in a cell", "secret in a JSON cell",
-		"database error", "datasource password", "audit password", "agent token", "harness token", "environment", "folder name", "request", "panic"} {
+	for _, class := range secretClasses {
 		s.secret(class)
 	}
-	s.plant("log address", "198.51.100.73", true)
-	s.plant("log address, version 6", "2001:db8:73:a1::9f2c", true)
-	s.plant("log host", "db-q7x3k9.prod.internal", true)
-	s.plant("log pod", "checkout-6f7c9d8b54-xk2vq", true)
-	s.plant("log mac", "02:42:ac:9f:73:5e", true)
-	s.plant("log phone", "+1-202-555-0173", true)
-	s.plant("log card", "4111 1111 1111 1111", true)
-	s.plant("log e-mail", "q7.zoe.k9x@example.com", true)
-	// Documentation addresses stay in documents on purpose; these are none.
-	s.plant("doc e-mail", "q8.max.w3v@shop.internal", true)
-	s.plant("doc address", "10.73.91.177", true)
+	for _, c := range otherCanaries {
+		s.canaries = append(s.canaries, canary{class: c[0], text: c[1], whole: true})
+		s.text[c[0]] = c[1]
+	}
 	s.db = servertest.StartMariaDB(tb, s.schema(), args...)
 	return s
 }

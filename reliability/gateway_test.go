@@ -246,7 +246,7 @@ var errMetric = errors.New("metric missing")
 
 // gauges reads them from the metrics page.
 func (g *gateway) gauges() (gauges, error) {
-	_, body, err := g.w.http("GET", g.harness+"/metrics", "", nil, nil)
+	_, body, err := g.w.http("GET", g.harness+"/metrics", "", nil)
 	if err != nil {
 		return gauges{}, err
 	}

@@ -380,7 +380,7 @@ func (w *world) collectViews(g *gateway) {
 		w.sink("harness API", body)
 	}
 	for _, p := range []string{"/metrics", "/healthz", "/readyz"} {
-		_, body, err := w.http("GET", g.harness+p, "", nil, nil)
+		_, body, err := w.http("GET", g.harness+p, "", nil)
 		if err != nil {
 			w.t.Error(err)
 		}

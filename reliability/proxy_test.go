@@ -20,6 +20,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 	seen  map[string]int // requests that held a watched text
 	taken int            // connections so far
+	trips int            // requests, each with its reply
 	ended bool
 }
 
@@ -95,6 +96,14 @@ func (p *proxy) count(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[text]
+}
+
+// roundTrips counts those of f.
+func (p *proxy) roundTrips(f func()) int {
+	at := func() int { p.mu.Lock(); defer p.mu.Unlock(); return p.trips }
+	before := at()
+	f()
+	return at() - before
 }
 
 // sever breaks every connection.
@@ -175,7 +184,10 @@ func (l *link) pump(from, to net.Conn, pass func(to net.Conn, b []byte) bool) {
 // ask looks at a piece of a request.
 func (l *link) ask(to net.Conn, b []byte) bool {
 	l.mu.Lock()
-	if l.answering {
+	if l.answering || l.tail == nil {
+		l.p.mu.Lock()
+		l.p.trips++
+		l.p.mu.Unlock()
 		l.answering, l.tail, l.reply, l.replySent = false, nil, nil, 0
 		clear(l.done)
 	}

@@ -30,6 +30,7 @@ const principal = "a"
 type options struct {
 	redisArgs     []string
 	redisPassword string
+	sealed        bool // records are encrypted in the store
 	auditMySQL    bool // audit goes to a database instead of files
 	auditDB       *servertest.MariaDB
 	registered    []string // mode registered, with these runs open
@@ -93,7 +94,11 @@ func newWorld(t testing.TB, s *shop, o options) *world {
 	w.redis = servertest.StartRedis(t, args...)
 	w.store, w.db, w.audit = newProxy(t, w.redis.Addr()), newProxy(t, s.db.Addr()), newProxy(t, w.auditDB.Addr())
 	w.user = s.account(t)
-	direct, err := redisstore.New(redisstore.Options{URL: w.url(w.redis.Addr())})
+	key := ""
+	if o.sealed {
+		key = s.sealKey()
+	}
+	direct, err := redisstore.New(redisstore.Options{URL: w.url(w.redis.Addr()), EncryptionKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,14 +138,26 @@ func (w *world) now() int {
 }
 
 // http sends a request and keeps everything that comes back.
-func (w *world) http(method, url, token string, body []byte, header map[string]string) (int, []byte, error) {
-	return w.httpContext(w.t.Context(), method, url, token, body, header)
+func (w *world) http(method, url, token string, body []byte) (int, []byte, error) {
+	return w.httpContext(w.t.Context(), method, url, token, body)
 }
 
-func (w *world) httpContext(ctx context.Context, method, url, token string, body []byte, header map[string]string) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+func (w *world) httpContext(ctx context.Context, method, url, token string, body []byte) (int, []byte, error) {
+	res, data, err := w.exchange(ctx, method, url, token, body)
 	if err != nil {
 		return 0, nil, err
+	}
+	var head bytes.Buffer
+	_ = res.Header.Write(&head) // into memory
+	w.sink("answers over HTTP", append(head.Bytes(), data...))
+	return res.StatusCode, data, nil
+}
+
+// exchange sends a request and reads the answer.
+func (w *world) exchange(ctx context.Context, method, url, token string, body []byte) (*http.Response, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -149,22 +166,13 @@ func (w *world) httpContext(ctx context.Context, method, url, token string, body
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 	}
-	for k, v := range header {
-		req.Header.Set(k, v)
-	}
 	res, err := w.client.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		return 0, nil, err
-	}
-	var head bytes.Buffer
-	_ = res.Header.Write(&head) // into memory
-	w.sink("answers over HTTP", append(head.Bytes(), data...))
-	return res.StatusCode, data, nil
+	return res, data, err
 }
 
 // rpc sends a JSON-RPC request as the agent and returns the result.
@@ -177,7 +185,7 @@ func (g *gateway) rpcContext(ctx context.Context, method string, params any) (js
 	if err != nil {
 		return nil, err
 	}
-	status, data, err := g.w.httpContext(ctx, "POST", g.mcp, g.w.shop.text["agent token"], body, nil)
+	status, data, err := g.w.httpContext(ctx, "POST", g.mcp, g.w.shop.text["agent token"], body)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +237,7 @@ func (g *gateway) askContext(ctx context.Context, run, id, tool string, a argume
 	if err != nil {
 		w.t.Error(err)
 	}
-	status, data, err := w.httpContext(ctx, "POST", g.mcp, w.shop.text["agent token"], body, nil)
+	status, data, err := w.httpContext(ctx, "POST", g.mcp, w.shop.text["agent token"], body)
 	if err != nil {
 		return at
 	}
@@ -339,7 +347,7 @@ func (g *gateway) apiOf(owner, method, path string, body any) (int, []byte) {
 			g.w.t.Fatal(err)
 		}
 	}
-	status, data, err := g.w.http(method, g.harness+"/v1/principals/"+url.PathEscape(owner)+path, g.w.shop.text["harness token"], b, nil)
+	status, data, err := g.w.http(method, g.harness+"/v1/principals/"+url.PathEscape(owner)+path, g.w.shop.text["harness token"], b)
 	if err != nil {
 		g.w.t.Errorf("harness %s %s: %v", method, path, err)
 	}
