@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math"
@@ -27,6 +28,7 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/sqlguard"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/files"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/victorialogs"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql/server"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag"
@@ -126,23 +128,54 @@ func (w *wiring) redactor(path string, mask []string, placeholders bool) *redact
 	return r
 }
 
+// checkedSource is a source of logs that can be probed.
+type checkedSource interface {
+	logs.Source
+	Check(ctx context.Context) error
+}
+
+// logSource makes the source of a topic; kind is its key in the configuration. A remote server may send as many bytes as may match.
+func logSource(c config.Topic, maxBytes int64) (kind string, src checkedSource, err error) {
+	switch {
+	case c.Files != nil:
+		paths := make([]string, len(c.Files.Paths))
+		for i, p := range c.Files.Paths {
+			paths[i] = string(p)
+		}
+		src, err = files.New(files.Options{Paths: paths, Timezone: c.Files.Timezone})
+		return "files", src, err
+	case c.VictoriaLogs != nil:
+		v := c.VictoriaLogs
+		src, err = victorialogs.New(victorialogs.Options{URL: v.URL, Filter: v.Filter, Tenant: v.Tenant, Header: revealed(v.Headers), MaxBytes: maxBytes})
+		return "victorialogs", src, err
+	}
+	return "", nil, nil
+}
+
+func revealed(headers map[string]config.Secret) map[string]string {
+	out := make(map[string]string, len(headers))
+	for k, v := range headers {
+		out[k] = v.Reveal()
+	}
+	return out
+}
+
 func (w *wiring) logs() {
 	var topics []logs.Topic
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Logs.Topics)) {
 		c, at := w.cfg.Logs.Topics[name], "logs.topics."+name
 		t := logs.Topic{Name: name, Description: c.Description, AppPackages: c.AppPackages, Redactor: w.redactor(at+".mask", c.Mask, false)}
-		if c.Files != nil {
-			paths := make([]string, len(c.Files.Paths))
-			for i, p := range c.Files.Paths {
-				paths[i] = string(p)
-			}
-			src, err := files.New(files.Options{Paths: paths, Timezone: c.Files.Timezone})
-			if err != nil {
-				w.bad(at+".files", err)
-				continue
-			}
+		kind, src, err := logSource(c, int64(w.cfg.Call.MaxMatched))
+		if err != nil {
+			w.bad(at+"."+kind, err)
+			continue
+		}
+		if src != nil {
 			t.Source = src
 			w.probe("topic "+name, src.Check)
+			if s, ok := src.(io.Closer); ok {
+				w.closers = append(w.closers, s.Close)
+			}
 		}
 		topics = append(topics, t)
 	}

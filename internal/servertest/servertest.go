@@ -1,4 +1,4 @@
-// Package servertest starts private servers for tests: a Redis, a MariaDB, each in a temporary folder, on a free loopback port and a unix socket, ended with the
+// Package servertest starts private servers for tests: a Redis, a MariaDB, a VictoriaLogs, each in a temporary folder, on a free loopback port and a unix socket, ended with the
 // test. A server that is not installed fails the test in CI and skips it elsewhere, with one line that says what to install.
 package servertest
 
@@ -20,15 +20,21 @@ const startTimeout = 60 * time.Second
 // need finds a program by any of its names.
 func need(tb testing.TB, install string, names ...string) string {
 	tb.Helper()
+	return needBy(tb, "apt-get install "+install, names...)
+}
+
+// needBy finds a program that is installed by a command of its own.
+func needBy(tb testing.TB, command string, names ...string) string {
+	tb.Helper()
 	for _, n := range names {
 		if p, err := exec.LookPath(n); err == nil {
 			return p
 		}
 	}
 	if os.Getenv("CI") != "" {
-		tb.Fatalf("%s is not installed: apt-get install %s", names[0], install)
+		tb.Fatalf("%s is not installed: %s", names[0], command)
 	}
-	tb.Skipf("%s is not installed: apt-get install %s", names[0], install)
+	tb.Skipf("%s is not installed: %s", names[0], command)
 	return ""
 }
 

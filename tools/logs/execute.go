@@ -110,7 +110,7 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 	for i := range raw.Events {
 		e := &raw.Events[i]
 		e.Text = strings.ToValidUTF8(e.Text, "\uFFFD") // what is stored must come back the same
-		if err := p.Take(len(e.Text)); err != nil {
+		if err := p.Take(len(e.Text) + labelBytes(e.Labels)); err != nil {
 			return Raw{}, err
 		}
 	}

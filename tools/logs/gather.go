@@ -43,14 +43,14 @@ func tooMuch(req Request) string {
 
 func (g *gather) add(h *hit) error {
 	g.total++
-	if g.matched += int64(len(h.text)); g.matched > g.max {
+	if g.matched += int64(h.size()); g.matched > g.max {
 		return fault.New(fault.RawTooLarge, "logs.Execute", errMatched).WithHint("too much matches: " + tooMuch(g.req))
 	}
 	if g.tally != nil {
 		g.tally.add(h)
 		return nil
 	}
-	if g.kept += len(h.text) + 64; g.kept <= g.keep {
+	if g.kept += h.size() + 64; g.kept <= g.keep {
 		g.hits = append(g.hits, *h)
 		return nil
 	}

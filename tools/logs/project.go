@@ -336,7 +336,7 @@ func (p *projector) event(i, limit int) (EventView, bool) {
 	extra := r.extra()
 	for _, l := range e.Labels {
 		if len(extra) < maxShown {
-			extra = strings.TrimSpace(extra + " " + l.Key + "=" + r.red.Field(l.Key, l.Value, p.tags))
+			extra = strings.TrimSpace(extra + " " + r.red.Text(l.Key, p.tags) + "=" + r.red.Field(l.Key, l.Value, p.tags))
 		}
 	}
 	if extra != "" {

@@ -36,6 +36,7 @@ type example struct {
 	topic  int
 	text   []byte
 	labels []Label
+	beside int // bytes of labels
 	cut    bool
 }
 
@@ -72,6 +73,17 @@ type hit struct {
 	cut     bool
 }
 
+// size is what a hit counts against bounds: its text and what the source knows beside it.
+func (h *hit) size() int { return len(h.text) + labelBytes(h.labels) }
+
+func labelBytes(labels []Label) int {
+	n := 0
+	for _, l := range labels {
+		n += len(l.Key) + len(l.Value)
+	}
+	return n
+}
+
 func (t *tally) add(h *hit) {
 	level := h.level.String()
 	p := &t.parts[partOf(level)]
@@ -104,13 +116,14 @@ func (t *tally) add(h *hit) {
 // keep stores h as an example. An example that finds no room keeps its time: first and last stay exact.
 func (p *part) keep(e *example, h *hit) {
 	e.set, e.time, e.topic, e.cut = true, h.time, h.topic, h.cut
-	if grow := len(h.text) - cap(e.text); grow > 0 {
-		if grow > p.room {
-			e.kept = false
-			return
-		}
-		p.room -= grow
+	labels := labelBytes(h.labels)
+	grow := max(len(h.text)-cap(e.text), 0) + labels - e.beside
+	if grow > p.room {
+		e.kept = false
+		return
 	}
+	p.room -= grow
+	e.beside = labels
 	e.kept = true
 	e.text = append(e.text[:0], h.text...)
 	e.labels = h.labels
@@ -181,10 +194,11 @@ func (t *tally) summary(room int) (*Summary, []RawEvent) {
 				continue
 			}
 			e := all[g].ex[round]
-			if len(e.text) > room {
+			n := len(e.text) + e.beside
+			if n > room {
 				continue
 			}
-			room -= len(e.text)
+			room -= n
 			events = append(events, RawEvent{Topic: e.topic, Time: e.time, Text: string(e.text), Labels: e.labels, Cut: e.cut, Group: g})
 		}
 	}

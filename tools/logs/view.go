@@ -121,7 +121,7 @@ func (r *reader) grow() bool {
 			}
 		case step < 2+fields+len(r.labels):
 			l := r.labels[step-2-fields]
-			r.parts = append(r.parts, opaque(l.Key+"="+r.red.Field(l.Key, l.Value, r.tags)))
+			r.parts = append(r.parts, opaque(r.red.Text(l.Key, r.tags)+"="+r.red.Field(l.Key, l.Value, r.tags)))
 			return true
 		default:
 			return false
