@@ -85,6 +85,13 @@ func (p *proxy) on(n *rule) *rule {
 	return n
 }
 
+// forget drops the rules that have not been met.
+func (p *proxy) forget() {
+	p.mu.Lock()
+	p.rules = nil
+	p.mu.Unlock()
+}
+
 // watch counts requests with a text from now on.
 func (p *proxy) watch(text string) {
 	p.mu.Lock()

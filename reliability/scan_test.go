@@ -32,6 +32,7 @@ const depth = 2
 
 // scanner finds canaries in bytes, plain or wrapped in what carries bytes in JSON, URLs, logs and archives.
 type scanner struct {
+	first [1 << 16]bool           // the first two bytes of the parts: most of a text is passed over at once
 	parts map[[window]byte]string // every part of a canary, forwards and backwards
 	whole []canary
 	zstd  *zstd.Decoder
@@ -57,6 +58,7 @@ func newScanner(tb testing.TB, cs []canary) *scanner {
 		slices.Reverse(back)
 		for _, t := range [][]byte{[]byte(c.text), back} {
 			for i := 0; i+window <= len(t); i++ {
+				s.first[uint16(t[i])<<8|uint16(t[i+1])] = true
 				s.parts[[window]byte(t[i:])] = c.class
 			}
 		}
@@ -83,6 +85,9 @@ func (s *scanner) look(data []byte, how string, left int, found map[string]strin
 		}
 	}
 	for i := 0; i+window <= len(data); i++ {
+		if !s.first[uint16(data[i])<<8|uint16(data[i+1])] {
+			continue
+		}
 		if class, ok := s.parts[[window]byte(data[i:])]; ok {
 			note(class)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ type options struct {
 	auditDB       *servertest.MariaDB
 	registered    []string // mode registered, with these runs open
 	shortLived    bool     // records end before the test does
+	long          bool     // so many calls that their answers are not kept, and searched on the way
 	pool          int      // connections that calls in parallel may have left in the pools
 	tune          func(cfg map[string]any)
 }
@@ -57,6 +59,7 @@ type world struct {
 	direct  *redisstore.Store
 	admin   *redis.Client
 	client  *http.Client
+	scan    *scanner
 
 	mu       sync.Mutex
 	gateways []*gateway
@@ -74,6 +77,7 @@ type attempt struct {
 	epoch     int // of the store when it was sent
 	answered  bool
 	text      []byte // what the model got
+	sum       [sha256.Size]byte
 	code      string // EVIDENCE_FOUND, NO_EVIDENCE, an error code, "HTTP n", or "no answer"
 	refused   bool   // turned away before it was a call
 	uncertain bool   // may not have reached the gateway
@@ -87,6 +91,7 @@ func newWorld(t testing.TB, s *shop, o options) *world {
 		w.auditDB = s.db
 	}
 	w.logs, w.docs = s.writeFiles(t, w.dir)
+	w.scan = newScanner(t, s.canaries)
 	args := o.redisArgs
 	if o.redisPassword != "" {
 		args = append(args, "--requirepass", o.redisPassword)
@@ -117,11 +122,31 @@ func (w *world) url(addr string) string {
 
 func (w *world) storeURL() string { return w.url(w.store.addr()) }
 
+// sinkPage is how much of a sink a long test keeps before it is searched and forgotten.
+const sinkPage = 4 << 20
+
 // sink keeps bytes that left the gateway, for the search for canaries.
 func (w *world) sink(name string, b []byte) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.sinks[name] = append(append(w.sinks[name], b...), '\n')
+	var page []byte
+	if w.o.long && len(w.sinks[name]) > sinkPage {
+		page, w.sinks[name] = w.sinks[name], nil
+	}
+	w.mu.Unlock()
+	if page != nil {
+		w.search(name, page)
+	}
+}
+
+// search looks for canaries in what a sink got.
+func (w *world) search(name string, data []byte) {
+	for _, f := range w.scan.find(data) {
+		if name == "index" && strings.HasPrefix(f, "doc file name") {
+			continue // the index finds a changed file again by its path
+		}
+		w.broken(i6, "%s: %s", name, f)
+	}
 }
 
 // emptied notes that the store has lost all it held.
@@ -261,7 +286,9 @@ func (g *gateway) askContext(ctx context.Context, run, id, tool string, a argume
 
 // take notes what the model was given. An observation must have its READY record at that very moment, if the store can be asked.
 func (w *world) take(at *attempt, text []byte, isError bool) {
-	at.answered, at.text = true, text
+	if at.answered, at.sum = true, sha256.Sum256(text); !w.o.long {
+		at.text = text
+	}
 	var o struct {
 		Evidence string `json:"evidence_status"`
 		Call     string `json:"tool_call_id"`
@@ -401,6 +428,7 @@ func (s *shop) root(tb testing.TB) *sql.Conn {
 	tb.Helper()
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.User = "unix", s.db.Socket, "root"
+	cfg.Logger = &mysql.NopLogger{} // the server is killed under it on purpose
 	c, err := mysql.NewConnector(cfg)
 	if err != nil {
 		tb.Fatal(err)
