@@ -3,12 +3,12 @@ SHELL := /bin/bash
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOFLAGS := -buildvcs=false
 
-.PHONY: build test lint demo bench eval
+.PHONY: build test lint clients conformance demo bench eval
 
 build: ## the binary, in ./bin
 	CGO_ENABLED=0 go build -trimpath -o bin/mcp-gateway ./cmd/mcp-gateway
 
-test: ## everything that must hold: formatting, vet, staticcheck, all tests with the race detector, the demo
+test: ## everything that must hold: formatting, vet, staticcheck, all tests with the race detector (those of clients and conformance too), the demo
 	scripts/deps
 	$(MAKE) --no-print-directory lint
 	go test -race -timeout 14m ./...
@@ -18,6 +18,14 @@ lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+
+clients: ## MCP Inspector and TypeScript SDK clients against the built gateway, over stdio and HTTP
+	scripts/deps
+	go test -count 1 -v -run '^TestClients$$' ./clients
+
+conformance: ## the official conformance suite against the built gateway
+	scripts/deps
+	go test -count 1 -v -run 'Conformance|ExpectedFailures' ./clients
 
 demo: ## one diagnosis with everything embedded
 	go run -C examples/demo .

@@ -60,6 +60,7 @@ var layers = map[string][]string{
 	"cmd/mcp-gateway":            {"…"},
 	"examples":                   {}, // tests of the client files
 	"reliability":                {}, // tests only: the built gateway on real servers
+	"clients":                    {}, // tests only: MCP clients and the conformance suite
 }
 
 // owners lists the outside modules and the packages that may import them. Test files of any package may import what tests names besides.
