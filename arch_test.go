@@ -86,7 +86,7 @@ var owners = map[string][]string{
 
 // tests may be imported by test files only.
 var tests = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "github.com/modelcontextprotocol/go-sdk", "github.com/redis/go-redis/v9",
-	"github.com/go-sql-driver/mysql", "modernc.org/sqlite", "github.com/klauspost/compress", "github.com/mark3labs/mcp-go"}
+	"github.com/go-sql-driver/mysql", "modernc.org/sqlite", "github.com/klauspost/compress", "github.com/mark3labs/mcp-go", "github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema"}
 
 // sqlOwners may import database/sql: that nobody else can reach a database is what makes a Plan a proof.
 var sqlOwners = []string{"tools/mysql/server", "tools/rag/folder", "canonical/filestore", "audit"}

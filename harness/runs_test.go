@@ -1,15 +1,16 @@
 package harness_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 	"github.com/seed-069badc9/mcp-gateway/canonical/memstore"
 	"github.com/seed-069badc9/mcp-gateway/harness"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
-	"time"
 )
 
 func TestSourcesOfTheRun(t *testing.T) {
@@ -55,6 +56,19 @@ func TestSourcesOfTheRun(t *testing.T) {
 	}
 }
 
+// What is remembered of principals is bounded; past the bound "current" has to be named.
+func TestServedRunsAreBounded(t *testing.T) {
+	r := harness.New(memstore.New(time.Now), harness.DefaultPolicy())
+	for i := range harness.MaxServed {
+		r.Observe(boundary.ControlView{Principal: fmt.Sprint("p", i), Run: "r1"})
+	}
+	r.Observe(boundary.ControlView{Principal: "late", Run: "r1"})
+	r.Observe(boundary.ControlView{Principal: "p0"}) // a call refused before it had a run
+	if r.Current("late", "") != "" || r.Current("late", "r7") != "r7" || r.Current("p0", "") != "r1" {
+		t.Error("past the bound")
+	}
+}
+
 func TestConversationsAreHashedAndApart(t *testing.T) {
 	r := harness.New(memstore.New(time.Now), harness.DefaultPolicy())
 	slot := func(c string) string { return r.Resolve(boundary.Identity{Principal: "a", Conversation: c}).Slot }
@@ -95,11 +109,24 @@ func TestEndOfAProcessClosesItsOwnRuns(t *testing.T) {
 		return g
 	}
 	minted := open(r.Resolve(boundary.Identity{Principal: "alice", Process: "p1"}), "c1")
+	if again := open(r.Resolve(boundary.Identity{Principal: "alice", Process: "p1"}), "c1b"); again.Run != minted.Run {
+		t.Errorf("one process has the runs %s and %s", minted.Run, again.Run)
+	}
 	named := open(r.Resolve(boundary.Identity{Principal: "alice", Binding: "inc-1"}), "c2")
+	talk := open(r.Resolve(boundary.Identity{Principal: "alice", Process: "p1", Conversation: "threadId:x"}), "c3")
+	// A run that the harness has opened under a minted id, and this process was bound to.
+	k0, err := canonical.NewRunKey("alice", boundary.MintRunID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.OpenRun(t.Context(), k0, harness.DefaultPolicy().Defaults, canonical.Registered, canonical.Salt{1}, canonical.Ceilings{}); err != nil {
+		t.Fatal(err)
+	}
+	bound := open(r.Resolve(boundary.Identity{Principal: "alice", Process: "p1", Binding: k0.Run()}), "c4")
 	if err := r.EndProcess(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for run, active := range map[string]bool{minted.Run: false, named.Run: true} {
+	for run, active := range map[string]bool{minted.Run: false, named.Run: true, talk.Run: true, bound.Run: true} {
 		k, err := canonical.NewRunKey("alice", run)
 		if err != nil {
 			t.Fatal(err)

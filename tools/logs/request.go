@@ -116,7 +116,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Scope describes what is searched. Order of topics and terms and the spelling of levels and times make no difference.
+// Scope describes what is searched. Order of topics and terms and the spelling of levels and times make no difference, nor does a shift of the range that is small
+// against it: "the last hour" asked again a minute later is the same scope.
 func (t *Tool) Scope(req Request) boundary.Scope {
 	names := make([]string, len(req.Topics))
 	for i, u := range req.Topics {
@@ -127,7 +128,7 @@ func (t *Tool) Scope(req Request) boundary.Scope {
 		terms = []Term{{Text: req.Query}}
 	}
 	from, to := showTime(req.From.UnixNano()), showTime(req.To.UnixNano())
-	normal := strings.Join(names, ",") + " " + normalTerms(terms) + " level=" + req.Level + " " + from + ".." + to + " limit=" + strconv.Itoa(req.Limit)
+	normal := strings.Join(names, ",") + " " + normalTerms(terms) + " level=" + req.Level + " " + gridRange(req.From, req.To) + " limit=" + strconv.Itoa(req.Limit)
 	text := strings.Join(names, ",") + " " + from + ".." + to
 	if req.Level != "" {
 		text += " level>=" + req.Level

@@ -96,6 +96,16 @@ func span(s string) (time.Duration, error) {
 	return d, nil
 }
 
+// gridRange is a range on a grid of between a 24th and a 12th of its length, in milliseconds: ranges that differ by less mostly fall together.
+func gridRange(from, to time.Time) string {
+	step := int64(1)
+	for step*24 <= to.Sub(from).Milliseconds() {
+		step *= 2
+	}
+	at := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli()/step, 10) }
+	return strconv.FormatInt(step, 10) + "*" + at(from) + ".." + at(to)
+}
+
 // showTime writes an instant as the wire has it: RFC3339 in UTC, milliseconds only when there are any.
 func showTime(ns int64) string {
 	t := time.Unix(0, ns).UTC()
