@@ -2,8 +2,10 @@
 SHELL := /bin/bash
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOFLAGS := -buildvcs=false
+TIMEOUT ?= 14m
+DURATION ?= 10m
 
-.PHONY: build test lint clients conformance demo bench eval
+.PHONY: build test test-full soak lint clients conformance demo bench eval
 
 build: ## the binary, in ./bin
 	CGO_ENABLED=0 go build -trimpath -o bin/mcp-gateway ./cmd/mcp-gateway
@@ -11,8 +13,14 @@ build: ## the binary, in ./bin
 test: ## everything that must hold: formatting, vet, staticcheck, all tests with the race detector (those of clients and conformance too), the demo
 	scripts/deps
 	$(MAKE) --no-print-directory lint
-	go test -race -timeout 14m ./...
+	go test -race -timeout $(TIMEOUT) ./...
 	go test -C examples/demo ./...
+
+test-full: ## make test with every cell of the fault matrix and a soak of ten minutes; under an hour
+	RELIABILITY=full SOAK=$(DURATION) $(MAKE) --no-print-directory test TIMEOUT=50m
+
+soak: ## three replicas under random faults: make soak DURATION=1h SEED=7
+	SOAK=$(DURATION) SEED=$(SEED) go test -count 1 -v -timeout 0 -run '^TestSoak$$' ./reliability
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

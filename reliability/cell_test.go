@@ -28,9 +28,9 @@ type cell struct {
 
 // The run and the call that something happens to, and what stands for "not counted".
 const (
-	cellRun  = "cell"
-	cellCall = "cell-call"
-	any_     = -1
+	cellRun   = "cell"
+	cellCall  = "cell-call"
+	uncounted = -1
 )
 
 const none = "none"
@@ -120,10 +120,21 @@ func (c cell) run(t *testing.T, s *shop) {
 	var state string
 	eventually(t, fmt.Sprintf("the record becomes %s", oneOf(c.record)), func() bool {
 		state = p.state()
-		return slices.Contains(c.record, state)
+		ok := slices.Contains(c.record, state)
+		if !ok && (state == "READY" || strings.HasPrefix(state, "ERROR")) { // final
+			t.Fatalf("the record is %s, want %s", state, oneOf(c.record))
+		}
+		return ok
 	})
-	asked := w.db.count(cellCall)
-	if c.backend != any_ && asked != c.backend {
+	count := func() int {
+		n := w.db.count(cellCall)
+		if w.remote != nil {
+			n += w.remote.count()
+		}
+		return n
+	}
+	asked := count()
+	if c.backend != uncounted && asked != c.backend {
 		t.Errorf("the backend was asked %d times, want %d", asked, c.backend)
 	}
 	if _, reason := p.g.verdict(p.at.run, cellCall); !slices.Contains(c.verdict, reason) {
@@ -133,8 +144,15 @@ func (c cell) run(t *testing.T, s *shop) {
 		if again := p.g.ask(cellRun, cellCall, "query_mysql", orders(cellCall)); again.code != "DUPLICATE_TOOL_CALL_ID" {
 			t.Errorf("the same id again: %s", again.code)
 		}
-		if n := w.db.count(cellCall); n != asked {
+		if n := count(); n != asked {
 			t.Errorf("the same id again reached the backend: %d requests, %d before", n, asked)
+		}
+	}
+	if w.remote != nil {
+		w.remote.misbehave("")
+		p.g.must("after", "remote", "query_rag", arguments{"collection": "remote", "query": "payment gateway answers 502"})
+		if w.remote.strayed > 0 {
+			t.Error("a redirect was followed")
 		}
 	}
 	w.check()

@@ -10,7 +10,7 @@ import (
 // cells is the fault matrix.
 func cells() []cell {
 	var all []cell
-	for _, part := range [][]cell{preflightCells(), openCells(), executeCells(), closeCells(), databaseCells(), clientCells(), crashCells(), verifyCells(), panicCells()} {
+	for _, part := range [][]cell{preflightCells(), openCells(), executeCells(), closeCells(), databaseCells(), remoteCells(), clientCells(), crashCells(), verifyCells(), panicCells()} {
 		all = append(all, part...)
 	}
 	return all
@@ -265,7 +265,7 @@ func clientCells() []cell {
 	const stage = "client"
 	cancelled := []string{"ERROR CANCELLED"}
 	return []cell{
-		{stage: stage, fault: "disconnects at OPEN", quick: true, answer: noAnswer, record: cancelled, verdict: failed, backend: any_,
+		{stage: stage, fault: "disconnects at OPEN", quick: true, answer: noAnswer, record: cancelled, verdict: failed, backend: uncounted,
 			play: func(p *play) {
 				backend := p.atBackend()
 				p.disconnect(p.atOpen(), orders(cellCall))

@@ -37,8 +37,8 @@ func (s *shop) secret(class string) {
 var secretClasses = []string{
 	"log message", "log bearer", "log field", "log JSON value", "log stack trace", "log frame", "log cookie", "log url", "log PEM", "log SQL literal", "log provider key", "log key name",
 	"doc body", "doc front matter", "doc code", "doc table", "doc file name", "doc url",
-	"masked column", "unlisted column", "unlisted table", "secret in a cell", "secret in a JSON cell", "database error",
-	"datasource password", "audit password", "store password", "encryption key", "agent token", "harness token", "environment", "folder name",
+	"masked column", "unlisted column", "unlisted table", "secret in a cell", "secret in a JSON cell", "database error", "error page",
+	"datasource password", "audit password", "store password", "encryption key", "remote key", "agent token", "harness token", "environment", "folder name",
 	"request", "panic",
 }
 

@@ -220,6 +220,10 @@ func (w *world) writeConfig(name string) (file, audit string) {
 		audit = filepath.Join(w.dir, "audit-"+name+".jsonl")
 		cfg["audit"] = map[string]any{"file": audit}
 	}
+	if w.remote != nil {
+		cfg["rag"].(map[string]any)["collections"].(map[string]any)["remote"] = map[string]any{"description": "over HTTP", "mask": secrets[:3],
+			"dify": map[string]any{"url": w.remote.srv.URL, "knowledge_id": "kb", "api_key": c["remote key"]}}
+	}
 	if w.o.registered != nil {
 		cfg["runs"].(map[string]any)["mode"] = "registered"
 	}

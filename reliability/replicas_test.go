@@ -40,6 +40,9 @@ func parallel(all []*gateway, n int, ask func(g *gateway, i int) *attempt) map[s
 	return codes
 }
 
+// parallelCalls is how many calls at once race for a budget.
+const parallelCalls = 64
+
 // connections is what calls in parallel may leave behind in the pools of a gateway: to the store, and to the database with a goroutine each.
 const connections = 32 + 16
 
@@ -56,7 +59,7 @@ func TestReplicas(t *testing.T) {
 func budgetsAreExact(t *testing.T, s *shop) {
 	w := newWorld(t, s, options{registered: []string{"warm", "after"}, pool: connections})
 	all := w.three()
-	const n = 64
+	const n = parallelCalls
 	one := all[0].must("after", "measure", "query_mysql", orders("mark-00"))
 	size := int64(len(one.text)) + int64(len("bytes")-len("after")) + int64(len("call-00")-len("measure"))
 	for _, c := range []struct {

@@ -31,6 +31,7 @@ const principal = "a"
 type options struct {
 	redisArgs     []string
 	redisPassword string
+	remote        bool // a collection over HTTP
 	sealed        bool // records are encrypted in the store
 	auditMySQL    bool // audit goes to a database instead of files
 	auditDB       *servertest.MariaDB
@@ -60,6 +61,7 @@ type world struct {
 	admin   *redis.Client
 	client  *http.Client
 	scan    *scanner
+	remote  *remote // nil unless asked for
 
 	mu       sync.Mutex
 	gateways []*gateway
@@ -80,7 +82,8 @@ type attempt struct {
 	sum       [sha256.Size]byte
 	code      string // EVIDENCE_FOUND, NO_EVIDENCE, an error code, "HTTP n", or "no answer"
 	refused   bool   // turned away before it was a call
-	uncertain bool   // may not have reached the gateway
+	took      time.Duration
+	uncertain bool // may not have reached the gateway
 }
 
 func newWorld(t testing.TB, s *shop, o options) *world {
@@ -99,6 +102,9 @@ func newWorld(t testing.TB, s *shop, o options) *world {
 	w.redis = servertest.StartRedis(t, args...)
 	w.store, w.db, w.audit = newProxy(t, w.redis.Addr()), newProxy(t, s.db.Addr()), newProxy(t, w.auditDB.Addr())
 	w.user = s.account(t)
+	if o.remote {
+		w.remote = newRemote(t, s.text["error page"])
+	}
 	key := ""
 	if o.sealed {
 		key = s.sealKey()
@@ -172,10 +178,15 @@ func (w *world) httpContext(ctx context.Context, method, url, token string, body
 	if err != nil {
 		return 0, nil, err
 	}
+	w.keep(res, data)
+	return res.StatusCode, data, nil
+}
+
+// keep adds an answer to the sinks.
+func (w *world) keep(res *http.Response, data []byte) {
 	var head bytes.Buffer
 	_ = res.Header.Write(&head) // into memory
 	w.sink("answers over HTTP", append(head.Bytes(), data...))
-	return res.StatusCode, data, nil
 }
 
 // exchange sends a request and reads the answer.
@@ -262,10 +273,13 @@ func (g *gateway) askContext(ctx context.Context, run, id, tool string, a argume
 	if err != nil {
 		w.t.Error(err)
 	}
-	status, data, err := w.httpContext(ctx, "POST", g.mcp, w.shop.text["agent token"], body)
+	began := time.Now()
+	res, data, err := w.exchange(ctx, "POST", g.mcp, w.shop.text["agent token"], body)
+	at.took = time.Since(began)
 	if err != nil {
 		return at
 	}
+	w.keep(res, data)
 	at.answered = true
 	var reply struct {
 		Result struct {
@@ -276,8 +290,8 @@ func (g *gateway) askContext(ctx context.Context, run, id, tool string, a argume
 			IsError    bool            `json:"isError"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(data, &reply); err != nil || status != http.StatusOK || len(reply.Result.Content) != 1 {
-		at.code, at.refused = fmt.Sprint("HTTP ", status), true
+	if err := json.Unmarshal(data, &reply); err != nil || res.StatusCode != http.StatusOK || len(reply.Result.Content) != 1 {
+		at.code, at.refused = fmt.Sprint("HTTP ", res.StatusCode), true
 		return at
 	}
 	w.take(at, []byte(reply.Result.Content[0].Text), reply.Result.IsError)

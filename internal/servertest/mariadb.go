@@ -29,13 +29,16 @@ func StartMariaDB(tb testing.TB, setup string, args ...string) *MariaDB {
 	if os.Getuid() == 0 {
 		base = append(base, "--user=root")
 	}
-	if out, err := exec.Command(install, append(base, "--auth-root-authentication-method=normal", "--skip-test-db")...).CombinedOutput(); err != nil {
+	// A server that starts removes the temporary tables that it finds in its folder for them, also those of another server.
+	setUp := exec.Command(install, append(base, "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	setUp.Env = append(os.Environ(), "TMPDIR="+dir)
+	if out, err := setUp.CombinedOutput(); err != nil {
 		tb.Fatalf("mariadb-install-db: %v\n%s", err, out)
 	}
 	m := &MariaDB{Socket: sock, client: client}
 	m.process = launch(tb, server, func(port int) []string {
 		return append(append(base, "--socket="+sock, "--port="+strconv.Itoa(port), "--bind-address=127.0.0.1", "--pid-file="+filepath.Join(dir, "pid"),
-			"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--skip-log-bin"), args...)
+			"--tmpdir="+dir, "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--skip-log-bin"), args...)
 	})
 	if setup != "" {
 		m.SQL(tb, setup)
