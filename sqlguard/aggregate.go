@@ -120,10 +120,17 @@ func (c *conv) innerOrder(x ctx, o sp.OrderBy, positions int) []orderItem {
 	var out []orderItem
 	for _, it := range o {
 		item := orderItem{desc: it.Direction == sp.DescOrder}
-		if l, ok := it.Expr.(*sp.Literal); ok && positions > 0 && l.Type == sp.IntVal && (len(l.Val) > 4 || c.count(l) < 1 || c.count(l) > uint64(positions)) {
+		l, ok := it.Expr.(*sp.Literal)
+		switch isInt := ok && l.Type == sp.IntVal; {
+		case positions == 0:
+			item.e = c.expr(x, it.Expr)
+		case !isInt:
+			item.e = c.sortKey(x, it.Expr, "ORDER BY")
+		case len(l.Val) > 4 || c.count(l) < 1 || c.count(l) > uint64(positions):
 			fail(codeSyntax, "position %s is not an argument of GROUP_CONCAT", show(l.Val))
+		default:
+			item.e = c.expr(x, it.Expr)
 		}
-		item.e = c.expr(x, it.Expr)
 		out = append(out, item)
 	}
 	return out

@@ -131,6 +131,7 @@ func (c *conv) expr(x ctx, e sp.Expr) expr {
 		return r
 	}
 	if r := c.aggregate(x, e); r != nil {
+		c.aggregates++
 		return r
 	}
 	c.refusedFunction(e)
@@ -189,7 +190,17 @@ func (c *conv) comparison(x ctx, n *sp.ComparisonExpr) expr {
 	if !ok {
 		failUnsupported("this operator")
 	}
-	out := seq{word("("), c.expr(x, n.Left), op}
+	inLeft, left := c.side(x, n.Left)
+	inRight, right := c.side(x, n.Right)
+	if (inLeft || inRight) && n.Operator != sp.InOp && n.Operator != sp.NotInOp {
+		// (COUNT(*), a) = (SELECT ...) ends the whole server process of MariaDB 10.11 when the subquery is correlated.
+		_, l := n.Left.(*sp.Subquery)
+		_, r := n.Right.(*sp.Subquery)
+		if l || r {
+			failUnsupported("comparing a row that holds an aggregate or a window function with a subquery")
+		}
+	}
+	out := seq{word("("), left, op}
 	switch n.Modifier {
 	case sp.Missing:
 	case sp.Any:
@@ -199,11 +210,19 @@ func (c *conv) comparison(x ctx, n *sp.ComparisonExpr) expr {
 	default:
 		failUnsupported("this operator")
 	}
-	out = append(out, c.expr(x, n.Right))
+	out = append(out, right)
 	if n.Escape != nil {
 		out = append(out, word(" ESCAPE "), c.expr(x, n.Escape))
 	}
 	return append(out, word(")"))
+}
+
+// side converts one side of a comparison and tells whether it is a row with an aggregate or a window function in it.
+func (c *conv) side(x ctx, e sp.Expr) (bool, expr) {
+	before := c.aggregates
+	r := c.expr(x, e)
+	_, row := e.(sp.ValTuple)
+	return row && c.aggregates != before, r
 }
 
 func (c *conv) is(x ctx, n *sp.IsExpr) expr {

@@ -52,6 +52,7 @@ func (c *conv) enterScope(s *scope, r *relation) []visible {
 			fail(codeAmbiguous, "%s names two tables of one FROM; give one of them another alias", show(r.alias))
 		}
 	}
+	c.unique(r)
 	if s.rels = append(s.rels, r); len(s.rels) > maxTables {
 		fail(codeComplex, "one FROM joins more than %d tables", maxTables)
 	}

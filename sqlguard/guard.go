@@ -207,6 +207,8 @@ func (g *Guard) syntax(s *scan, err error) error {
 			}
 		case "QUALIFY":
 			return refuse(codeSyntax, "MySQL has no QUALIFY; filter the window in an outer SELECT")
+		case "NULLS":
+			return refuse(codeSyntax, "MySQL has no NULLS FIRST or LAST; write ORDER BY x IS NULL, x")
 		case "FILTER":
 			return refuse(codeSyntax, "MySQL has no FILTER; write SUM(CASE WHEN condition THEN x END)")
 		case "WITHIN":

@@ -120,7 +120,8 @@ type parenItem []fromItem
 
 // relation is one table reference under its alias.
 type relation struct {
-	alias         string
+	alias         string     // as the caller wrote it
+	printed       string     // as it is printed, unique among the relations around it; "" is alias
 	schema, table string     // base table, names of the catalogue
 	cte           *cteDef    // reference to a CTE
 	derived       *query     // derived table

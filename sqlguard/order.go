@@ -67,12 +67,58 @@ func (c *conv) groupItem(x ctx, e sp.Expr) expr {
 		}
 	}
 	x.aliases = inlineAlias
-	r := c.expr(x, e)
+	r := c.sortKey(x, e, "GROUP BY")
 	if cr, ok := r.(colRef); ok {
 		x.sc.group = append(x.sc.group, visible{cr.rel, cr.col})
 	}
 	return r
 }
+
+// sortKey converts an item of ORDER BY or GROUP BY that is neither a position nor the name of an output, so that no server can take it for a position:
+// MariaDB folds - -2 to 2, and TRUE to 1, before it looks what the item is.
+func (c *conv) sortKey(x ctx, e sp.Expr, clause string) expr {
+	if foldsToInteger(e) {
+		fail(codeAmbiguous, "%s a constant means a position on some servers; name the column or write its position as a plain number", clause)
+	}
+	r := c.expr(x, e)
+	if r == word("NULL") || !constant(r) {
+		return r
+	}
+	return call{"COALESCE", []expr{r}}
+}
+
+// foldsToInteger tells whether e is an integer, TRUE or FALSE under any number of signs and negations.
+func foldsToInteger(e sp.Expr) bool {
+	for {
+		switch n := e.(type) {
+		case *sp.UnaryExpr:
+			e = n.Expr
+		case *sp.NotExpr:
+			e = n.Expr
+		case *sp.Literal:
+			return n.Type == sp.IntVal
+		case sp.BoolVal:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// constant tells whether e is made of literals and operators alone.
+func constant(e expr) bool {
+	switch n := e.(type) {
+	case word, strLit, bytesLit, numLit:
+		return true
+	case seq:
+		return !slices.ContainsFunc(n, varies)
+	case nary:
+		return !slices.ContainsFunc(n.args, varies)
+	}
+	return false
+}
+
+func varies(e expr) bool { return !constant(e) }
 
 // position reads an integer that stands for an output.
 func (c *conv) position(s *scope, e sp.Expr) (ordinal, bool) {
@@ -114,7 +160,7 @@ func (c *conv) orderItem(x ctx, e sp.Expr) expr {
 			return ordinal(o + 1)
 		}
 	}
-	return c.expr(x, e)
+	return c.sortKey(x, e, "ORDER BY")
 }
 
 func (c *conv) limit(l *sp.Limit) *limit {

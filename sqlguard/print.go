@@ -126,7 +126,7 @@ func (n outName) write(p *printer) { p.name(string(n)) }
 
 func (c colRef) write(p *printer) {
 	p.bound()
-	p.name(c.rel.alias)
+	p.name(c.rel.label())
 	p.s(".")
 	p.name(c.rel.cols[c.col].name)
 }

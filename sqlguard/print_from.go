@@ -58,7 +58,7 @@ func (r *relation) writeFrom(p *printer) {
 		p.name(r.table)
 	}
 	p.s(" AS ")
-	p.name(r.alias)
+	p.name(r.label())
 }
 
 func (j *joinItem) writeFrom(p *printer) {

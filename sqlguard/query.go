@@ -9,19 +9,21 @@ import (
 
 // conv turns the deciding reader's tree into the closed form. It stops at the first thing that is not known or not allowed.
 type conv struct {
-	g       *Guard
-	s       *scan
-	tables  map[*entry]bool
-	columns map[*source]bool
-	touched []*relation // relations referenced since it was last cut
-	refs    int         // column references so far
-	nodes   int
-	deep    int
-	limits  int // Limit nodes, ORDER BY lists, SELECT marks and changed set operators met: all that the text has must turn up
-	orders  int
-	marks   int
-	setOps  int
-	facts   facts
+	g          *Guard
+	s          *scan
+	tables     map[*entry]bool
+	columns    map[*source]bool
+	touched    []*relation // relations referenced since it was last cut
+	refs       int         // column references so far
+	aggregates int         // aggregates and window functions so far
+	nodes      int
+	deep       int
+	limits     int // Limit nodes, ORDER BY lists, SELECT marks and changed set operators met: all that the text has must turn up
+	orders     int
+	marks      int
+	setOps     int
+	facts      facts
+	open       []string // printed names of the relations around the current place, folded
 }
 
 func (c *conv) node() {
@@ -243,6 +245,7 @@ func (c *conv) selectQuery(n *sp.Select, outer *scope, env *cteEnv) *query {
 	}
 	m := c.mark(n)
 	c.marks++
+	defer func(n int) { c.open = c.open[:n] }(len(c.open))
 	env = c.with(n.With, env, q)
 	b := &selectBody{distinct: n.Distinct}
 	q.body = b
@@ -277,7 +280,9 @@ func (c *conv) selectQuery(n *sp.Select, outer *scope, env *cteEnv) *query {
 	if n.Having != nil {
 		h := x
 		h.aliases = havingAlias
+		sc.having = true
 		b.having = c.expr(h, n.Having.Expr)
+		sc.having = false
 	}
 	x.aliases = inlineAlias
 	q.order = c.orderBy(x, n.OrderBy)

@@ -1,6 +1,8 @@
 package sqlguard
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +28,7 @@ type scope struct {
 	named  []string     // windows by name, folded
 	merged []string     // columns that USING made one, folded
 	later  []string     // aliases of the select list, which WHERE and ON cannot name
+	having bool         // its HAVING is being converted
 	union  bool         // the ORDER BY of a set operation: outputs only
 }
 
@@ -104,6 +107,7 @@ func (c *conv) unqualified(x ctx, name string) (expr, *relColumn) {
 		}
 		if n == 1 {
 			c.notCaptured(x.sc, s, v.rel)
+			c.inHaving(x, s, v)
 			return c.ref(v)
 		}
 		if s == x.sc && x.aliases == inlineAlias {
@@ -168,6 +172,7 @@ func (c *conv) qualified(x ctx, schema, table, name string) (expr, *relColumn) {
 	key := fold(name)
 	for i := range r.cols {
 		if r.cols[i].key == key {
+			c.inHaving(x, s, visible{r, i})
 			return c.ref(visible{r, i})
 		}
 	}
@@ -206,6 +211,44 @@ func (c *conv) notCaptured(from, to *scope, r *relation) {
 			}
 		}
 	}
+}
+
+// inHaving refuses a column of a SELECT that its HAVING, or a subquery there, cannot see: a server looks for it among the results and the grouped columns only, and
+// then in the queries around.
+func (c *conv) inHaving(x ctx, s *scope, v visible) {
+	seen := s.having
+	if s == x.sc {
+		seen = x.aliases == havingAlias // not inside an aggregate
+	}
+	if !seen || slices.Contains(s.group, v) {
+		return
+	}
+	for _, it := range s.items {
+		if r, ok := it.e.(colRef); ok && (visible{r.rel, r.col}) == v {
+			return
+		}
+	}
+	name := show(v.column().name)
+	fail(codeColumn, "HAVING cannot name column %s, which is neither a result nor grouped: test it in WHERE, inside an aggregate, or list it", name)
+}
+
+// label is the name under which r is printed.
+func (r *relation) label() string {
+	if r.printed != "" {
+		return r.printed
+	}
+	return r.alias
+}
+
+// unique gives r a printed name that no relation around it has. A server looks for a name in more than one place: in HAVING it looks in the select list
+// and then in the queries around it, not in FROM, so the same alias outside would catch what means the table inside.
+func (c *conv) unique(r *relation) {
+	for n := 2; slices.Contains(c.open, fold(r.label())); n++ {
+		suffix := "_" + strconv.Itoa(n)
+		name := []rune(r.alias)
+		r.printed = string(name[:min(len(name), 64-len(suffix))]) + suffix
+	}
+	c.open = append(c.open, fold(r.label()))
 }
 
 // ref makes a reference and records what it touches.

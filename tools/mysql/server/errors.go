@@ -118,11 +118,11 @@ func classifyNumber(op string, n uint16) error {
 		return fault.New(fault.BackendBusy, op, cause).WithHint(hintBusy)
 	case 1054, 1146, 1049, 1051, 1109, 1356, 1449:
 		return fault.New(fault.BackendError, op, cause).WithHint(hintSchema)
-	case 1142, 1143, 1044, 1370, 1227, 1345:
+	case 1142, 1143, 1044, 1227, 1345:
 		return fault.New(fault.BackendError, op, cause).WithHint(hintGrant)
 	case 1045, 1130, 1251, 1275, 1524, 1698, 1862, 1820, 3118, 3159, 4151:
 		return fault.New(fault.BackendError, op, cause).WithHint(hintLogin)
-	case 1064, 1149, 1235, 1305, 1630, 1128, 1273, 1115, 1193, 1221:
+	case 1064, 1149, 1235, 1305, 1370, 1630, 1128, 1273, 1115, 1193, 1221: // 1305, 1370: not built in, so the server looks for a stored function
 		return fault.New(fault.SQLUnsupported, op, cause).WithHint(hintVersion)
 	case 1931:
 		return fault.New(fault.BackendIncomplete, op, cause).WithHint(hintLost)
