@@ -29,7 +29,7 @@ lint:
 
 clients: ## MCP Inspector and TypeScript SDK clients against the built gateway, over stdio and HTTP
 	scripts/deps
-	go test -count 1 -v -run '^TestClients$$' ./clients
+	go test -count 1 -v -run '^(TestClients|TestInspector)' ./clients
 
 conformance: ## the official conformance suite against the built gateway
 	scripts/deps

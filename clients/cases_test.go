@@ -24,12 +24,12 @@ type question struct {
 
 // questions are one of each tool, then refusals.
 func questions() []question {
-	sql := "SELECT o.id, o.status, c.id AS big, c.name, c.email FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.status = 'FAILED'"
+	sql := "SELECT o.id, o.status, c.id AS customer, c.name, c.email FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.status = 'FAILED'"
 	return []question{
 		{ID: "logs", Tool: "query_logs", Args: map[string]any{"topics": []string{"checkout"}, "query": "declined", "from": "2026-01-01T10:00:00Z", "to": "2026-01-01T10:06:00Z"},
 			has: []string{"gateway answered 502", "password=<secret>"}, cites: "item=e1&quote=gateway answered 502"},
 		{ID: "rag", Tool: "query_rag", Args: map[string]any{"query": "支付网关 502 切换"}, has: []string{"payctl failover --region eu", "zh.md"}, cites: "item=e1&quote=时，切换到备用网关："},
-		{ID: "mysql", Tool: "query_mysql", Args: map[string]any{"datasource": "shop", "sql": sql}, has: []string{"FAILED", "阿达", "<masked>"}, cites: "item=r1&field=status&value=FAILED"},
+		{ID: "mysql", Tool: "query_mysql", Args: map[string]any{"datasource": "shop", "sql": sql}, has: []string{"FAILED", `"9007199254740993"`, "阿达", "<masked>"}, cites: "item=r1&field=status&value=FAILED"},
 		{ID: "write", Tool: "query_mysql", Args: map[string]any{"datasource": "shop", "sql": "DELETE FROM orders"}, code: "SQL_NOT_READ_ONLY"},
 		{ID: "topic", Tool: "query_logs", Args: map[string]any{"topics": []string{"payroll"}}, code: "INVALID_REQUEST"},
 	}

@@ -44,41 +44,39 @@ canonical: {store: "file:state/canonical.db"}
 `)
 	url := s.serve(t, config)
 	const handshake, modern = "2025-11-25", "2026-07-28"
-	t.Run("clients", func(t *testing.T) {
-		for _, c := range []struct {
-			name, program, protocol string
-			mode                    any // of the second SDK's negotiation
-		}{
-			{"sdk v1", "sdk-v1.mjs", handshake, nil},
-			{"sdk v2 legacy", "sdk-v2.mjs", handshake, "legacy"},
-			{"sdk v2 auto", "sdk-v2.mjs", modern, "auto"},
-			{"sdk v2 modern", "sdk-v2.mjs", modern, map[string]string{"pin": modern}},
-		} {
-			for way, to := range s.targets(config, url, c.name) {
-				t.Run(c.name+" "+way, func(t *testing.T) {
-					t.Parallel()
-					sdkSession(t, node, c.program, c.mode, c.protocol, to)
-				})
-			}
+	for _, c := range []struct {
+		name, program, protocol string
+		mode                    any // of the second SDK's negotiation
+	}{
+		{"sdk v1", "sdk-v1.mjs", handshake, nil},
+		{"sdk v2 legacy", "sdk-v2.mjs", handshake, "legacy"},
+		{"sdk v2 auto", "sdk-v2.mjs", modern, "auto"},
+		{"sdk v2 modern", "sdk-v2.mjs", modern, map[string]string{"pin": modern}},
+	} {
+		for way, to := range s.targets(config, url, c.name) {
+			t.Run(c.name+" "+way, func(t *testing.T) {
+				t.Parallel()
+				sdkSession(t, node, c.program, c.mode, c.protocol, to)
+			})
 		}
-		for _, c := range []struct {
-			name string
-			i    inspector
-		}{
-			{"inspector v1", inspector{program: "node_modules/inspector-v1/cli/build/cli.js"}},
-			{"inspector v2 legacy", inspector{program: "node_modules/inspector-v2/clients/launcher/build/index.js", era: "legacy"}},
-			{"inspector v2 modern", inspector{program: "node_modules/inspector-v2/clients/launcher/build/index.js", era: "modern"}},
-		} {
-			for way, to := range s.targets(config, url, c.name) {
-				t.Run(c.name+" "+way, func(t *testing.T) {
-					t.Parallel()
-					i := c.i
-					i.node, i.to = node, to
-					i.session(t)
-				})
-			}
+	}
+	for _, c := range []struct {
+		name string
+		i    inspector
+	}{
+		{"inspector v1", inspector{program: inspectorV1}},
+		{"inspector v2 legacy", inspector{program: inspectorV2, era: "legacy"}},
+		{"inspector v2 modern", inspector{program: inspectorV2, era: "modern"}},
+	} {
+		for way, to := range s.targets(config, url, c.name) {
+			t.Run(c.name+" "+way, func(t *testing.T) {
+				t.Parallel()
+				i := c.i
+				i.node, i.to = node, to
+				i.session(t)
+			})
 		}
-	})
+	}
 }
 
 // sdkReport is what session.mjs reports.
@@ -141,6 +139,11 @@ func sdkSession(t *testing.T, node, program string, mode any, protocol string, t
 		t.Errorf("prompt: %+v", got.Prompt)
 	}
 }
+
+const (
+	inspectorV1 = "node_modules/inspector-v1/cli/build/cli.js"
+	inspectorV2 = "node_modules/inspector-v2/clients/launcher/build/index.js"
+)
 
 // inspector is the MCP Inspector's command line of one major version: each request is a process.
 type inspector struct {
@@ -227,26 +230,39 @@ func (i inspector) session(t *testing.T) {
 // list lists the tools. The second major looks for what other clients cannot read in their schemas; it may find nothing, not even of the severity of a warning.
 func (i inspector) list(t *testing.T) {
 	t.Helper()
-	args := []string{"--method", "tools/list"}
-	if i.era != "" {
-		args = append(args, "--strict")
+	tools, findings, r := i.strict(t)
+	if r.code != 0 || len(findings) > 0 {
+		t.Errorf("tools/list: exit %d, findings %s\n%s", r.code, findings, r.stderr)
 	}
-	var list struct {
-		Tools          []tool
+	checkTools(t, tools)
+}
+
+// strict lists the tools with --strict where there is such a thing, and returns what was found about their schemas.
+func (i inspector) strict(t *testing.T) ([]tool, json.RawMessage, ran) {
+	t.Helper()
+	var list struct{ Tools []tool }
+	if i.era == "" {
+		r := i.do(t, &list, "--method", "tools/list")
+		return list.Tools, nil, r
+	}
+	answer := struct {
+		Result         any
 		SchemaFindings json.RawMessage
+	}{Result: &list}
+	r := i.exec(t, "--method", "tools/list", "--strict")
+	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil {
+		t.Fatalf("tools/list --strict: exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 	}
-	r := i.exec(t, args...)
-	into := any(&list)
-	if i.era != "" {
-		into = &struct {
-			Result         any
-			SchemaFindings *json.RawMessage
-		}{&list, &list.SchemaFindings}
+	return list.Tools, answer.SchemaFindings, r
+}
+
+// That the Inspector finds nothing says something only while it would: it does where a property's schema is a bare true.
+func TestInspectorFindsUnportableSchemas(t *testing.T) {
+	t.Parallel()
+	i := inspector{node: node(t), program: inspectorV2, era: "modern", to: target{url: serveFixture(t)}}
+	if _, findings, r := i.strict(t); !strings.Contains(string(findings), "unportable_schema") || r.code != 6 {
+		t.Errorf("exit %d, findings %s", r.code, findings)
 	}
-	if err := json.Unmarshal([]byte(r.stdout), into); err != nil || r.code != 0 || len(list.SchemaFindings) > 0 {
-		t.Errorf("%q: exit %d, %v, findings %s\n%s", args, r.code, err, list.SchemaFindings, r.stderr)
-	}
-	checkTools(t, list.Tools)
 }
 
 func (i inspector) toolArgs(t *testing.T, q question) []string {

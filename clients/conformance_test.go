@@ -100,10 +100,9 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	node := node(t)
 	s := newShop(t) // no database runs: the suite lists query_mysql and does not call it
-	address := freeAddress(t)
-	url := s.serve(t, s.config(t, "conformance.yaml", `http: {listen: "`+address+`", allowed_origins: ["http://`+address+`"]}
-canonical: {store: memory}
-`))
+	url := s.serveAtOrigin(t, "conformance.yaml", func(address string) string {
+		return `http: {listen: "` + address + `", allowed_origins: ["http://` + address + `"]}` + "\ncanonical: {store: memory}\n"
+	})
 	var figures sync.Map
 	t.Run("gateway", func(t *testing.T) {
 		for _, revision := range revisions {

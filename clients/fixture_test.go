@@ -19,7 +19,7 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/internal/mcpserver"
 )
 
-// fixture is a tool that the conformance suite asks for. It exists in this test only: no build of the gateway has it, and it too goes through the boundary.
+// fixture is a tool that the conformance suite asks for, or one that the gateway must not have. It exists in this test only: no build of the gateway has it, and it too goes through the boundary.
 type fixture struct {
 	name   string
 	schema string
@@ -81,7 +81,8 @@ func serveFixture(t *testing.T) (url string) {
 	runs := harness.New(store, harness.DefaultPolicy())
 	const none = `{"type":"object","properties":{},"additionalProperties":false}`
 	b, err := boundary.New(boundary.Options{Ledger: ledger, Controller: runs}, boundary.Bind(fixture{"test_simple_text", none, fixtureAnswer}),
-		boundary.Bind(fixture{"test_error_handling", none, ""}), boundary.Bind(fixture{"json_schema_2020_12_tool", richSchema, fixtureAnswer}))
+		boundary.Bind(fixture{"test_error_handling", none, ""}), boundary.Bind(fixture{"json_schema_2020_12_tool", richSchema, fixtureAnswer}),
+		boundary.Bind(fixture{"unportable_schema", `{"type":"object","properties":{"a":{"type":"object","properties":{"b":true}}}}`, fixtureAnswer}))
 	if err != nil {
 		t.Fatal(err)
 	}

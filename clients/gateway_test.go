@@ -92,10 +92,10 @@ func newShop(tb testing.TB) *shop {
 func (s *shop) startDatabase(tb testing.TB) {
 	tb.Helper()
 	db := servertest.StartMariaDB(tb, `CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;
-CREATE TABLE orders (id INT PRIMARY KEY, customer_id INT, status VARCHAR(16), total DECIMAL(10,2));
-INSERT INTO orders VALUES (7, 1, 'PAID', 12.50), (8, 1, 'FAILED', 9007199254740993.25 % 1000);
+CREATE TABLE orders (id INT PRIMARY KEY, customer_id BIGINT, status VARCHAR(16), total DECIMAL(10,2));
+INSERT INTO orders VALUES (7, 1, 'PAID', 12.50), (8, 9007199254740993, 'FAILED', 99.00);
 CREATE TABLE customers (id BIGINT PRIMARY KEY, name VARCHAR(64), email VARCHAR(128));
-INSERT INTO customers VALUES (1, '阿达', '`+rowSecret+`@example.com');
+INSERT INTO customers VALUES (9007199254740993, '阿达', '`+rowSecret+`@example.com');
 CREATE USER reader@'%' IDENTIFIED BY 'reader-fake'; GRANT SELECT ON shop.* TO reader@'%';`)
 	s.dsn = db.DSN("reader", "reader-fake", "shop")
 }
@@ -115,8 +115,35 @@ mysql: {datasources: {shop: {description: orders and customers, dsn: "` + s.dsn 
 	return path
 }
 
-// serve runs `mcp-gateway http` until the test ends and returns its URL. The process must end with 0 on SIGTERM and have printed no secret.
-func (s *shop) serve(tb testing.TB, config string) (url string) {
+// serve runs `mcp-gateway http` until the test ends and returns its URL.
+func (s *shop) serve(tb testing.TB, config string) string {
+	tb.Helper()
+	url, log := s.tryServe(tb, config)
+	if url == "" {
+		tb.Fatalf("mcp-gateway http does not start:\n%s", log)
+	}
+	return url
+}
+
+// serveAtOrigin is serve at an address that the configuration has to name, as allowed_origins does. Another process may take the address first; then it tries another.
+func (s *shop) serveAtOrigin(tb testing.TB, name string, more func(address string) string) string {
+	tb.Helper()
+	for range 5 {
+		url, log := s.tryServe(tb, s.config(tb, name, more(freeAddress(tb))))
+		if url != "" {
+			return url
+		}
+		if !strings.Contains(log, "in use by another process") {
+			tb.Fatalf("mcp-gateway http does not start:\n%s", log)
+		}
+	}
+	tb.Fatal("mcp-gateway http finds no free port")
+	return ""
+}
+
+// tryServe starts the gateway and returns its URL, or "" and its log when it ends instead. One that serves is ended with the test: with 0 on SIGTERM, and having
+// printed no secret.
+func (s *shop) tryServe(tb testing.TB, config string) (url, log string) {
 	tb.Helper()
 	cmd := exec.Command(s.program, "http", "--config", config)
 	cmd.Dir = s.dir
@@ -140,27 +167,31 @@ func (s *shop) serve(tb testing.TB, config string) (url string) {
 			}
 		}
 	})
-	tb.Cleanup(func() {
+	end := func() error {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		overdue := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		defer overdue.Stop()
 		reading.Wait()
-		err := cmd.Wait()
-		overdue.Stop()
-		if err != nil {
+		return cmd.Wait()
+	}
+	select {
+	case a := <-address:
+		if a == "" {
+			_ = end()
+			return "", all.String()
+		}
+		url = "http://" + a + "/mcp"
+	case <-time.After(patience):
+		_ = end()
+		return "", all.String()
+	}
+	tb.Cleanup(func() {
+		if err := end(); err != nil {
 			tb.Errorf("mcp-gateway http: %v\n%s", err, all.String())
 		}
 		noSecret(tb, "the log of the gateway", all.String())
 	})
-	select {
-	case a, ok := <-address:
-		if ok {
-			return "http://" + a + "/mcp"
-		}
-		tb.Fatal("mcp-gateway http does not start") // its log follows from the cleanup
-	case <-time.After(patience):
-		tb.Fatal("mcp-gateway http does not listen")
-	}
-	return ""
+	return url, ""
 }
 
 // freeAddress is a loopback address that nobody listens on.

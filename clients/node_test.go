@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +81,7 @@ func runNode(tb testing.TB, node, stdin string, args ...string) ran {
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.WaitDelay = 10 * time.Second // a gateway that outlives its client keeps the pipes open
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.Writer(&out), io.Writer(&errs)
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		tb.Fatalf("%s: %v\n%s%s", args[0], err, out.String(), errs.String())
