@@ -137,7 +137,10 @@ func TestNearIdenticalCallsCannotEvadeTheStreak(t *testing.T) {
 			sql("select  id,\n status from shop.orders where status='FAILED' and customer_id=7;"), sql("SELECT id, status FROM orders WHERE customer_id = 7 AND status = 'FAILED'"),
 			sql("SELECT id, status FROM `orders` WHERE customer_id = 7 AND status = 'FAILED' LIMIT 50"), sql("SELECT o.id, o.status FROM orders o WHERE o.status IN ('FAILED')")}},
 		"SQL not found": {shopDB(t, nil), []string{sql("SELECT id, status FROM orders WHERE status = 'FAILED' AND customer_id = 7"),
-			sql("select id,status   from shop.orders where status = 'FAILED' and customer_id = 7 -- again"), sql("SELECT id, status FROM `orders` WHERE (status = 'FAILED') AND (customer_id = 7) LIMIT 1000")}},
+			sql("select ID,Status   from shop.orders where status = 'FAILED' and customer_id = 7 -- again"), sql("SELECT id, status FROM `orders` WHERE (status = 'FAILED') AND (customer_id = 7) LIMIT 1000"),
+			sql("SELECT id, status FROM orders WHERE customer_id = 7 AND status = 'FAILED'"), sql("SELECT o.id, o.status FROM orders AS o WHERE 7 = o.customer_id AND 'FAILED' = o.status")}},
+		"SQL lists not found": {shopDB(t, nil), []string{sql("SELECT id FROM orders WHERE status IN ('A', 'B') OR customer_id > 5"), sql("SELECT id FROM orders WHERE customer_id > 5 OR status IN ('B', 'A')"),
+			sql("SELECT id FROM orders WHERE 5 < customer_id OR status IN ('B', 'A', 'B')")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -200,6 +200,9 @@ func (c *conv) comparison(x ctx, n *sp.ComparisonExpr) expr {
 			failUnsupported("comparing a row that holds an aggregate or a window function with a subquery")
 		}
 	}
+	if n.Modifier == sp.Missing && n.Escape == nil {
+		return nary{op, []expr{left, right}}
+	}
 	out := seq{word("("), left, op}
 	switch n.Modifier {
 	case sp.Missing:

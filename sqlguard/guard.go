@@ -121,28 +121,25 @@ func (g *Guard) selectPlan(sql string, toks []token) (p Plan, err error) {
 // finish prints the plan and collects what it touches.
 func (g *Guard) finish(q *query, c *conv) Plan {
 	p := Plan{kind: Select, limit: g.maxRows}
-	var n printer
+	var m printer
 	if l := q.limit; l != nil && l.count <= uint64(g.maxRows) {
 		p.limit, p.userLimited = int(l.count), true
-		n.query(q)
-		p.sql = n.String()
-		p.normal = p.sql
+		m.query(q)
 	} else {
 		var offset uint64
 		if l != nil {
 			offset = l.offset
 		}
+		q.limit = &limit{offset, uint64(g.maxRows) + 1}
+		m.query(q)
 		q.limit = nil
 		if offset > 0 {
 			q.limit = &limit{offset, 1<<64 - 1}
 		}
-		n.query(q)
-		p.normal = n.String()
-		q.limit = &limit{offset, uint64(g.maxRows) + 1}
-		var m printer
-		m.query(q)
-		p.sql = m.String()
 	}
+	n := normalPrinter()
+	n.query(q)
+	p.sql, p.normal = m.String(), n.String()
 	for e := range c.tables {
 		p.tables = append(p.tables, e.Schema+"."+e.Name)
 	}

@@ -97,5 +97,6 @@ func (p Plan) Inner() Plan {
 // Pattern is the LIKE pattern of a SHOW statement, or "".
 func (p Plan) Pattern() string { return p.pattern }
 
-// Normal is the identity of the statement for finding repeats: case, white space, comments, literal spelling and a LIMIT beyond MaxRows fold away.
+// Normal is the identity of the statement for finding repeats, not to be run: case, white space, comments, literal spelling, the order of what AND and OR join, of the
+// sides of a comparison and of the members of a list, aliases of tables and a LIMIT beyond MaxRows fold away.
 func (p Plan) Normal() string { return p.normal }

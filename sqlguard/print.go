@@ -8,7 +8,9 @@ import (
 // printer writes the closed form as SQL that MySQL 8 and MariaDB read alike on a utf8mb4 connection with the default sql_mode.
 type printer struct {
 	strings.Builder
-	ctes map[*cteDef]int // numbers of the WITH elements, in the order of printing
+	ctes   map[*cteDef]int   // numbers of the WITH elements, in the order of printing
+	normal bool              // prints the normal form, which is not run
+	rels   map[*relation]int // numbers of the relations, for the normal form
 }
 
 func (p *printer) s(s word) { p.WriteString(string(s)) }
@@ -88,6 +90,10 @@ func (c call) write(p *printer) {
 }
 
 func (n nary) write(p *printer) {
+	if p.normal {
+		p.ordered(n)
+		return
+	}
 	p.s("(")
 	for i, e := range n.args {
 		if i > 0 {
@@ -122,13 +128,13 @@ func (s bytesLit) write(p *printer) {
 
 func (n numLit) write(p *printer)  { p.WriteString(string(n)) }
 func (n ordinal) write(p *printer) { p.WriteString(strconv.Itoa(int(n))) }
-func (n outName) write(p *printer) { p.name(string(n)) }
+func (n outName) write(p *printer) { p.column(string(n)) }
 
 func (c colRef) write(p *printer) {
 	p.bound()
-	p.name(c.rel.label())
+	p.relation(c.rel)
 	p.s(".")
-	p.name(c.rel.cols[c.col].name)
+	p.column(c.rel.cols[c.col].name)
 }
 
 func (s subquery) write(p *printer) {
@@ -160,7 +166,7 @@ func (p *printer) query(q *query) {
 					if k > 0 {
 						p.s(", ")
 					}
-					p.name(n)
+					p.column(n)
 				}
 				p.s(")")
 			}
@@ -267,7 +273,7 @@ func (p *printer) outputName(n string) {
 		p.s("''")
 		return
 	}
-	p.name(n)
+	p.column(n)
 }
 
 func (w windowSpec) write(p *printer) {

@@ -58,7 +58,7 @@ func (r *relation) writeFrom(p *printer) {
 		p.name(r.table)
 	}
 	p.s(" AS ")
-	p.name(r.label())
+	p.relation(r)
 }
 
 func (j *joinItem) writeFrom(p *printer) {
@@ -118,7 +118,7 @@ func (p *printer) jsonColumns(cols []jsonColumn) {
 			p.jsonColumns(c.nested)
 			continue
 		}
-		p.name(c.name)
+		p.column(c.name)
 		if c.ordinality {
 			p.s(" FOR ORDINALITY")
 			continue
