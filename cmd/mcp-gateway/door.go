@@ -64,7 +64,7 @@ func (g *gateway) openHarness(ctx context.Context, tc *tls.Config) (*door, error
 	}
 	// A draft of 1 MiB over a slow line takes seconds; nothing here waits for a backend.
 	d.srv = &http.Server{Handler: d.api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second, IdleTimeout: 60 * time.Second,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), DisableGeneralOptionsHandler: true}
 	d.done.Go(func() { _ = d.srv.Serve(l) })
 	return d, nil
 }

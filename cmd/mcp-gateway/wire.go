@@ -27,7 +27,9 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/sqlguard"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/elasticsearch"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/files"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/loki"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/victorialogs"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql"
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql/server"
@@ -148,6 +150,15 @@ func logSource(c config.Topic, maxBytes int64) (kind string, src checkedSource, 
 		v := c.VictoriaLogs
 		src, err = victorialogs.New(victorialogs.Options{URL: v.URL, Filter: v.Filter, Tenant: v.Tenant, Header: revealed(v.Headers), MaxBytes: maxBytes})
 		return "victorialogs", src, err
+	case c.Loki != nil:
+		l := c.Loki
+		src, err = loki.New(loki.Options{URL: l.URL, Selector: l.Selector, Tenant: l.Tenant, Header: revealed(l.Headers), MaxBytes: maxBytes})
+		return "loki", src, err
+	case c.Elasticsearch != nil:
+		e := c.Elasticsearch
+		src, err = elasticsearch.New(elasticsearch.Options{URL: e.URL, Index: e.Index, TimeField: e.TimeField, MessageField: e.MessageField, LevelField: e.LevelField,
+			Header: revealed(e.Headers), MaxBytes: maxBytes})
+		return "elasticsearch", src, err
 	}
 	return "", nil, nil
 }
