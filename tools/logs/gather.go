@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -188,12 +189,17 @@ func (l *lane) Emit(e Event) error {
 		}
 	}
 	l.r.load(e.Text, e.Labels)
-	if !m.match(l.r) {
-		if (e.Cut || l.r.ev.Cut) && (m.level == line.None || l.r.level() >= m.level) { // what is missing of it might have matched
-			l.s.cut.Store(true)
-		}
-		if m.level != line.None && l.r.level() == line.None {
+	level := l.r.level()
+	switch {
+	case level < m.level && (level != line.None || !e.Cut):
+		// Counted only when the terms are met: whether a raw prefilter let an event pass must not be told.
+		if level == line.None && m.holds(l.r) {
 			l.s.noLvl.Add(1)
+		}
+		return nil
+	case level < m.level, !m.holds(l.r):
+		if e.Cut { // what is missing of it might have matched
+			l.s.cut.Store(true)
 		}
 		return nil
 	}
@@ -213,9 +219,10 @@ func (l *lane) keep(e Event) error {
 	}
 	b := l.b
 	message, class := l.r.grouped()
+	text, cut := shorten(e.Text)
 	start := len(b.text)
-	b.text = append(b.text, e.Text...) // earlier hits keep their part of the old buffer when this one grows
-	h := hit{topic: l.s.topic, time: e.Time, level: l.r.level(), message: message, class: class, text: b.text[start:len(b.text):len(b.text)], cut: e.Cut || l.r.ev.Cut}
+	b.text = append(b.text, text...) // earlier hits keep their part of the old buffer when this one grows
+	h := hit{topic: l.s.topic, time: e.Time, level: l.r.level(), message: message, class: class, text: b.text[start:len(b.text):len(b.text)], cut: e.Cut || cut}
 	if len(e.Labels) > 0 {
 		h.labels = append([]Label(nil), e.Labels...)
 	}
@@ -224,6 +231,21 @@ func (l *lane) keep(e Event) error {
 		return l.flush()
 	}
 	return nil
+}
+
+// maxKeep bounds what is kept of one event: it was matched and grouped whole, and an observation shows far less of it.
+const maxKeep = 256 << 10
+
+// shorten cuts a text that is too long behind a blank, so that no value is cut in two.
+func shorten(b []byte) ([]byte, bool) {
+	if len(b) <= maxKeep {
+		return b, false
+	}
+	b = b[:maxKeep]
+	if i := bytes.LastIndexAny(b, " \t\n,;"); i > maxKeep/2 {
+		b = b[:i]
+	}
+	return b, true
 }
 
 func (l *lane) flush() error {

@@ -66,11 +66,8 @@ func isTag(s string) bool {
 	return start == 0 && end == len(s) && strings.IndexByte(s, ':') > 0
 }
 
-// match decides on the event that r holds.
-func (m *matcher) match(r *reader) bool {
-	if m.level != line.None && r.level() < m.level {
-		return false
-	}
+// holds tells whether the event that r holds meets the terms.
+func (m *matcher) holds(r *reader) bool {
 	for i := range m.terms {
 		if m.terms[i].holds(r) == m.terms[i].Not {
 			return false

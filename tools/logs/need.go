@@ -49,12 +49,12 @@ func weight(set []Literal) int {
 	return w
 }
 
-// longestRun is the longest part of a folded text that stands in raw text as it is: structured formats write =, : and quotes otherwise, and letters beyond ASCII that
-// have a case would need more folding than the raw search does.
+// longestRun is the longest part of a folded text that stands in raw text as it is: structured formats write =, :, quotes and the dots between nested keys otherwise,
+// and letters beyond ASCII that have a case would need more folding than the raw search does.
 func longestRun(s string) string {
 	return longest(s, func(r rune) bool {
 		return r == utf8.RuneError || r == '=' || r == ':' || r == '"' || r == '\'' || r == ' ' || r == '\t' || r == '\\' || r == '<' || r == '>' || r == '&' || r == '/' ||
-			r == ',' || r >= utf8.RuneSelf && unicode.ToUpper(r) != r || r >= tagBase && r < tagBase+0x80
+			r == ',' || r == '.' || r >= utf8.RuneSelf && unicode.ToUpper(r) != r || r >= tagBase && r < tagBase+0x80
 	})
 }
 
@@ -76,7 +76,9 @@ func required(re *syntax.Regexp) []Literal {
 		if fold {
 			text = longestRun(foldCase(text))
 		} else {
-			text = longest(text, func(r rune) bool { return r == utf8.RuneError || r < 0x20 || r == '\\' || r == '"' || r == '=' })
+			text = longest(text, func(r rune) bool {
+				return r == utf8.RuneError || r <= ' ' || r == '\\' || r == '"' || r == '=' || r == '.'
+			})
 		}
 		if text == "" {
 			return nil

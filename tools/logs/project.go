@@ -330,7 +330,7 @@ func (p *projector) event(i, limit int) (EventView, bool) {
 	e := &p.events[i]
 	r := p.readers[e.Topic]
 	r.load([]byte(e.Text), e.Labels)
-	cut := e.Cut || r.ev.Cut
+	cut := e.Cut
 	message := r.message()
 	head, trace, _ := split(message, r.stack())
 	extra := r.extra()

@@ -22,7 +22,8 @@ type Query struct {
 	Now      time.Time // when the request was made
 	Level    line.Level
 	Terms    []Term // never decisive: masked values are matched by package logs only
-	// Need is a set of which every matching event holds at least one text, unless it has a backslash somewhere (an escape may hide the text). Empty: no such set is known.
+	// Need is a set of which every matching event holds at least one text, unless it has a backslash or an escape character (0x1b) somewhere: an escape may hide the
+	// text, a colour may divide it. Empty: no such set is known.
 	Need []Literal
 	// MaxScan bounds the bytes that a source that reads raw data may read; over it Search returns RAW_TOO_LARGE.
 	MaxScan int64

@@ -22,14 +22,20 @@ type reader struct {
 	step   int
 	msg    string
 	hasMsg bool
+
+	names       map[string]bool // writers' names judged so far
+	render      string
+	hasRendered bool
 }
 
-func newReader(r *redact.Redactor, t *redact.Tagger) *reader { return &reader{red: r, tags: t} }
+func newReader(r *redact.Redactor, t *redact.Tagger) *reader {
+	return &reader{red: r, tags: t, names: make(map[string]bool)}
+}
 
 // load takes an event apart. Parts are redacted when they are asked for.
 func (r *reader) load(text []byte, labels []Label) {
 	r.labels, r.ev = labels, r.parser.Parse(text)
-	r.parts, r.step, r.hasMsg = r.parts[:0], 0, false
+	r.parts, r.step, r.hasMsg, r.hasRendered = r.parts[:0], 0, false, false
 }
 
 // level is the event's severity, from its text or its labels.
@@ -59,7 +65,11 @@ func (r *reader) text(b []byte) string {
 // message is the redacted message with its continuation lines. A structured line without a message is its own fields.
 func (r *reader) message() string {
 	if !r.hasMsg {
-		r.msg, r.hasMsg = r.text(r.ev.Message), true
+		m, ok := r.guarded()
+		if !ok {
+			m = r.text(r.ev.Message)
+		}
+		r.msg, r.hasMsg = m, true
 	}
 	return r.msg
 }
@@ -82,7 +92,12 @@ func (r *reader) service() string {
 // field redacts one field under its own key.
 func (r *reader) field(f line.Field) (key, value string) {
 	key = string(f.Key)
-	return key, r.red.Field(key, string(f.Value), r.tags)
+	if r.isMessage(f) {
+		if m, ok := r.guarded(); ok {
+			return key, m
+		}
+	}
+	return key, r.beside(f, r.red.Field(key, string(f.Value), r.tags))
 }
 
 // pieces calls fn with every redacted part that a term may be found in, as opaque text, until fn returns false. Free text is one piece; a structured line is one
@@ -105,7 +120,13 @@ func (r *reader) grow() bool {
 		switch fields := len(r.ev.Fields); {
 		case step == 0:
 			if r.ev.Format != line.JSON {
-				r.parts = append(r.parts, opaque(r.text(r.ev.Text)))
+				whole := ""
+				if m, ok := r.guarded(); ok {
+					whole = r.framed(m)
+				} else {
+					whole = r.text(r.ev.Text)
+				}
+				r.parts = append(r.parts, opaque(whole))
 				return true
 			}
 		case step == 1:

@@ -30,6 +30,8 @@ const (
 	none packing = iota
 	gz
 	zst
+	wideLE // UTF-16, as some Windows programs write
+	wideBE
 )
 
 // file is an opened log file and what its ends say.
@@ -71,12 +73,14 @@ func (f *file) open() (io.Reader, func(), error) {
 			return nil, nil, err
 		}
 		return r, r.Close, nil
+	case wideLE, wideBE:
+		return &wideReader{r: bufio.NewReaderSize(raw, 64<<10), big: f.pack == wideBE}, func() {}, nil
 	}
 	return raw, func() {}, nil
 }
 
-// probe reads the ends of the file.
-func (f *file) probe(loc *time.Location) error {
+// sniff tells by the first bytes how the file is packed.
+func (f *file) sniff() error {
 	var magic [4]byte
 	n, err := f.h.ReadAt(magic[:], 0)
 	if err != nil && err != io.EOF {
@@ -87,6 +91,18 @@ func (f *file) probe(loc *time.Location) error {
 		f.pack = gz
 	case n == 4 && magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
 		f.pack = zst
+	case n >= 2 && magic[0] == 0xff && magic[1] == 0xfe:
+		f.pack = wideLE
+	case n >= 2 && magic[0] == 0xfe && magic[1] == 0xff:
+		f.pack = wideBE
+	}
+	return nil
+}
+
+// probe reads the ends of the file.
+func (f *file) probe(loc *time.Location) error {
+	if err := f.sniff(); err != nil {
+		return err
 	}
 	r, done, err := f.open()
 	if err != nil {
@@ -94,7 +110,7 @@ func (f *file) probe(loc *time.Location) error {
 	}
 	defer done()
 	head := make([]byte, probeBytes)
-	n, err = io.ReadFull(r, head)
+	n, err := io.ReadFull(r, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
@@ -102,7 +118,7 @@ func (f *file) probe(loc *time.Location) error {
 	clock := line.NewClock(loc, f.info.ModTime())
 	f.ordered = true
 	var prev int64
-	lines, times, objs, wraps := 0, 0, 0, 0
+	lines, heads, times, objs, wraps := 0, 0, 0, 0, 0
 	eachLine(head, n == probeBytes, func(l []byte) {
 		if len(bytes.TrimSpace(l)) == 0 {
 			return
@@ -113,6 +129,9 @@ func (f *file) probe(loc *time.Location) error {
 		}
 		if l[0] == '{' {
 			objs++
+		}
+		if !continuation(l) && l[0] != '}' && l[0] != ']' && l[0] != ')' {
+			heads++
 		}
 		t, ok := clock.Time(l)
 		if !ok {
@@ -133,7 +152,7 @@ func (f *file) probe(loc *time.Location) error {
 		f.shape = wrapped
 	case objs*2 > lines:
 		f.shape = objects
-	case times*4 >= lines && times > 0: // long traces may stand between
+	case times*4 >= heads && times > 0: // traces and dumps may stand between
 		f.shape = stamped
 	}
 	mtime := f.info.ModTime().UnixNano()

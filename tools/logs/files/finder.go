@@ -6,12 +6,14 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
 )
 
-// finder looks for candidates in raw text: a place that holds one of the literals, or a backslash, behind which anything may hide. It runs on the fast byte search of
+// finder looks for candidates in raw text: a place that holds one of the literals, or a backslash, behind which anything may hide, or the start of a colour, which
+// may stand within the literal. It runs on the fast byte search of
 // the standard library: each literal is looked for by its rarest byte.
 type finder struct {
 	needles []needle
 	b       []byte
 	slash   int
+	escape  int
 }
 
 type needle struct {
@@ -73,7 +75,7 @@ func lower(c byte) byte {
 
 // load takes a block of text.
 func (f *finder) load(b []byte) {
-	f.b, f.slash = b, -1
+	f.b, f.slash, f.escape = b, -1, -1
 	for i := range f.needles {
 		n := &f.needles[i]
 		n.next, n.nextLo, n.nextUp = -1, -1, -1
@@ -83,9 +85,12 @@ func (f *finder) load(b []byte) {
 // find is the place of the next candidate at or behind pos, or -1.
 func (f *finder) find(pos int) int {
 	if f.slash < pos {
-		f.slash = index(f.b, pos, '\\')
+		f.slash = f.nextSlash(pos)
 	}
-	best := f.slash
+	if f.escape < pos {
+		f.escape = index(f.b, pos, 0x1b)
+	}
+	best := min(f.slash, f.escape)
 	for i := range f.needles {
 		n := &f.needles[i]
 		if n.next < pos {
@@ -97,6 +102,17 @@ func (f *finder) find(pos int) int {
 		return -1
 	}
 	return best
+}
+
+// nextSlash is the next backslash, but for a line end that ends a text, as docker writes them: nothing can hide behind it.
+func (f *finder) nextSlash(pos int) int {
+	for {
+		i := index(f.b, pos, '\\')
+		if i+2 >= len(f.b) || f.b[i+1] != 'n' || f.b[i+2] != '"' {
+			return i
+		}
+		pos = i + 3
+	}
 }
 
 // index is the offset of c at or behind pos, or len(b).

@@ -129,24 +129,24 @@ func (l *listing) visit(root *os.Root, name string, rest []string) {
 	l.files = append(l.files, &file{name: name, root: root, h: h, info: info, size: info.Size()})
 }
 
-// dedupe drops a file that two patterns match, and a compressed copy that stands beside its original: rotation writes it before it removes the original.
+// dedupe drops a file that two patterns match, and a compressed copy that stands beside its original: rotation writes it before it removes the original. A packed
+// file of that name with another content is an older log and stays.
 func (l *listing) dedupe() {
-	plain := make(map[string]bool, len(l.files))
+	plain := make(map[string]*file, len(l.files))
 	for _, f := range l.files {
-		plain[f.root.Name()+"/"+f.name] = true
+		plain[f.root.Name()+"/"+f.name] = f
 	}
 	seen := make(map[[2]uint64]bool, len(l.files))
 	kept := l.files[:0]
 	for _, f := range l.files {
 		id := inode(f.info)
-		full := f.root.Name() + "/" + f.name
-		base, packed := full, false
+		copied := false
 		for _, ext := range []string{".gz", ".zst"} {
-			if b, ok := strings.CutSuffix(full, ext); ok {
-				base, packed = b, true
+			if base, ok := strings.CutSuffix(f.root.Name()+"/"+f.name, ext); ok && plain[base] != nil {
+				copied = f.copyOf(plain[base])
 			}
 		}
-		if id != [2]uint64{} && seen[id] || packed && plain[base] || f.size == 0 {
+		if id != [2]uint64{} && seen[id] || copied || f.size == 0 {
 			_ = f.h.Close() // opened for reading
 			continue
 		}
@@ -154,6 +154,25 @@ func (l *listing) dedupe() {
 		kept = append(kept, f)
 	}
 	l.files = kept
+}
+
+// copyOf tells whether a packed file begins as the plain one does. One in which nothing can be read yet is being written.
+func (f *file) copyOf(plain *file) bool {
+	if f.sniff() != nil || f.pack == none {
+		return false
+	}
+	r, done, err := f.open()
+	if err != nil {
+		return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	defer done()
+	var a, b [4096]byte
+	n, err := io.ReadFull(r, a[:])
+	if n == 0 {
+		return errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	m, err := plain.h.ReadAt(b[:n], 0)
+	return (err == nil || errors.Is(err, io.EOF)) && m == n && a == b
 }
 
 func inode(info fs.FileInfo) [2]uint64 {

@@ -14,10 +14,10 @@ import (
 const (
 	// bufBytes is one read: it stays in the processor's second cache while it is searched.
 	bufBytes = 1 << 20
-	// maxEvent bounds one event; what is longer is cut and says so.
-	maxEvent = 256 << 10
-	// maxLines bounds the lines that are joined: a trace of a deep recursion has about 1000.
-	maxLines = 2000
+	// maxEvent is how long an event of several lines grows; a single line may be as long as the buffer, what is longer is cut and says so.
+	maxEvent = 512 << 10
+	// maxLines bounds the lines that are joined: a trace of a deep recursion has about 1000, a dump of all threads of a large process some ten thousand.
+	maxLines = 20000
 )
 
 // scanner reads one segment and hands its events to the lane.
@@ -36,6 +36,8 @@ type scanner struct {
 	high      int64
 	unordered bool
 	scratch   []byte
+	streams   [2]stream // of a container's log: stdout, stderr
+	current   int       // the one that was written last
 	from, to  int64
 }
 
@@ -197,8 +199,8 @@ func (s *scanner) begins(l []byte) bool {
 		_, ok := s.clock.Time(l)
 		return ok
 	case wrapped:
-		inner, ok := unwrap(l)
-		return ok && !continuation(inner)
+		w, ok := unwrap(l, nil)
+		return ok && !continuation(w.Inner)
 	}
 	return l[0] != ' ' && l[0] != '\t'
 }
@@ -222,14 +224,18 @@ func (s *scanner) lastEvent(b []byte) int {
 // block handles the events of b and tells how much of it is done with. What is left begins with the event whose end is not known yet.
 func (s *scanner) block(b []byte, final bool) (int, error) {
 	end := len(b)
-	if !final {
-		switch s.seg.f.shape {
-		case loose:
-			return s.events(b, false)
-		default:
-			if end = s.lastEvent(b); end == 0 {
-				return 0, nil
-			}
+	switch {
+	case s.seg.f.shape == wrapped:
+		if !final {
+			end = bytes.LastIndexByte(b, '\n') + 1
+		}
+		return end, s.wrapped(b[:end], final)
+	case final:
+	case s.seg.f.shape == loose:
+		return s.events(b, false)
+	default:
+		if end = s.lastEvent(b); end == 0 {
+			return 0, nil
 		}
 	}
 	if s.find == nil {
@@ -240,14 +246,6 @@ func (s *scanner) block(b []byte, final bool) (int, error) {
 		if t, ok := s.clock.Time(b[at:index(b[:end], at, '\n')]); ok {
 			s.seen(t)
 		}
-	}
-	if s.seg.f.shape == wrapped {
-		s.find.load(b[:end])
-		if s.find.find(0) < 0 {
-			return end, nil
-		}
-		_, err := s.events(b[:end], true)
-		return end, err
 	}
 	return end, s.candidates(b[:end])
 }
@@ -312,9 +310,6 @@ func (s *scanner) inherit(b []byte, start int) {
 
 // events splits b into events. complete tells that no line follows that could belong to the last of them.
 func (s *scanner) events(b []byte, complete bool) (int, error) {
-	if s.seg.f.shape == wrapped {
-		return s.wrappedEvents(b)
-	}
 	start, first, end, lines := -1, 0, 0, 0
 	for pos := 0; pos < len(b); {
 		stop := index(b, pos, '\n')
@@ -329,7 +324,7 @@ func (s *scanner) events(b []byte, complete bool) (int, error) {
 			end = stop
 			lines++
 		default:
-			if err := s.emit(b[start:end], b[start:first]); err != nil {
+			if err := s.emit(b[start:end], b[start:first], false); err != nil {
 				return 0, err
 			}
 			start, first, end, lines = pos, stop, stop, 1
@@ -346,7 +341,7 @@ func (s *scanner) events(b []byte, complete bool) (int, error) {
 	if !complete {
 		return start, nil
 	}
-	return len(b), s.emit(b[start:end], b[start:first])
+	return len(b), s.emit(b[start:end], b[start:first], false)
 }
 
 // continues tells whether a line belongs to the event whose first line is given.
@@ -389,35 +384,30 @@ func (s *scanner) seen(t int64) {
 	s.high = max(s.high, t)
 }
 
-// emit hands one event over when its time is in the range.
-func (s *scanner) emit(text, first []byte) error {
+// note keeps the time of an event for the lines behind it that carry none. While a query leads from hit to hit the order is judged by fixed places alone: which
+// further data a call reads must not depend on whether a hidden value was among the hits.
+func (s *scanner) note(t int64) {
+	if s.find == nil {
+		s.seen(t)
+	}
+	s.last = t
+}
+
+// emit hands one event over when its time is in the range. cut tells that the text is not all of it.
+func (s *scanner) emit(text, first []byte, cut bool) error {
 	t, ok := s.clock.Time(first)
 	if ok {
-		s.seen(t)
-		s.last = t
+		s.note(t)
 	} else {
 		t = s.last
 	}
 	if t < s.from || t >= s.to {
 		return nil
 	}
-	cut := false
-	if len(text) > maxEvent {
-		text, cut = shorten(text), true
-	}
 	return s.lane.Emit(logs.Event{Time: t, Text: bytes.Trim(text, "\x00\r\n"), Cut: cut})
-}
-
-// shorten cuts an event that is too long behind a blank, so that no value is cut in two.
-func shorten(b []byte) []byte {
-	b = b[:maxEvent]
-	if i := bytes.LastIndexAny(b, " \t\n,;"); i > maxEvent/2 {
-		b = b[:i]
-	}
-	return b
 }
 
 // oversize handles an event that fills the whole buffer.
 func (s *scanner) oversize(b []byte) error {
-	return s.emit(b, b[:min(index(b, 0, '\n'), maxEvent)])
+	return s.emit(b, b[:index(b, 0, '\n')], true)
 }

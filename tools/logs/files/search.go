@@ -117,6 +117,9 @@ func (w *search) plan(ctx context.Context, files []*file, from, to int64) ([]seg
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if f.timed && f.ordered && f.pack == none && f.size > bisectFrom && !f.steady(line.NewClock(w.src.loc, f.info.ModTime())) {
+			f.ordered = false
+		}
 		if f.timed && f.ordered && (f.first > to+slack || f.last < from-slack) {
 			w.skip(f, 0, f.size)
 			continue

@@ -131,7 +131,7 @@ func valueEnd(b []byte, at int) int {
 	return at
 }
 
-// Bounds of flattening: a log line with more is a dump; what is beyond is left out and the event says so.
+// Bounds of flattening: a log line with more is a dump. What is beyond stays one text, so that nothing of a line is lost to a search.
 const (
 	maxFields = 256
 	maxNest   = 6
@@ -151,34 +151,79 @@ func (p *Parser) object(b, prefix []byte, depth int) int {
 	})
 }
 
+// broken reads what is whole of an object that does not end: a line that was cut, or that a writer did not finish. It tells how much of b it read, 0 when what
+// stands there tells too little to be an event. A text value that does not end reaches to the end of the line.
+func (p *Parser) broken(b []byte) int {
+	known, read := 0, 0
+	at := skipSpace(b, 1)
+	for at < len(b) && b[at] == '"' {
+		end := stringEnd(b, at+1)
+		if end < 0 {
+			break
+		}
+		key := b[at+1 : end]
+		v := skipSpace(b, end+1)
+		if v >= len(b) || b[v] != ':' {
+			break
+		}
+		if v = skipSpace(b, v+1); v >= len(b) {
+			break
+		}
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = p.unescape(key)
+		}
+		if kind, _ := role(key); kind != roleNone {
+			known++
+		}
+		next, value, kind := valueEnd(b, v), []byte(nil), b[v]
+		switch {
+		case next < 0 && kind != '"':
+			next = 0 // the rest is kept as it is
+		case next < 0:
+			next, value = len(b), b[v+1:]
+		case kind == '"':
+			value = b[v+1 : next-1]
+		default:
+			value = b[v:next]
+		}
+		if next == 0 {
+			break
+		}
+		p.value(key, value, kind, 0)
+		read = next
+		if at = skipSpace(b, next); at >= len(b) || b[at] != ',' {
+			break
+		}
+		read = at + 1
+		at = skipSpace(b, read)
+	}
+	if known == 0 {
+		return 0
+	}
+	return read
+}
+
 // value appends a member: objects and lists are taken apart so that every text in them is unescaped and redacted under its own key.
 func (p *Parser) value(key, value []byte, kind byte, depth int) {
-	if len(p.ev.Fields) >= maxFields {
-		p.ev.Cut = true
-		return
-	}
-	switch kind {
-	case '"':
+	full := len(p.ev.Fields) >= maxFields
+	switch {
+	case kind == '"':
 		if bytes.IndexByte(value, '\\') >= 0 {
 			value = p.unescape(value)
 		}
-	case '{':
-		if depth >= maxNest {
-			p.ev.Cut = true
-			return
-		}
+	case kind == '{' && depth < maxNest && !full:
 		from := len(p.ev.Fields)
 		p.object(value, key, depth+1)
 		p.namedValue(from, len(key))
 		return
-	case '[':
-		if depth >= maxNest {
-			p.ev.Cut = true
-			return
-		}
+	case kind == '[' && depth < maxNest && !full:
 		p.list(key, value, depth+1)
 		return
-	case 'n':
+	case kind == 'n':
+		return
+	}
+	if full { // one more field holds them all
+		p.more = append(append(append(append(p.more, ' '), key...), '='), value...)
 		return
 	}
 	p.ev.Fields = append(p.ev.Fields, Field{Key: key, Value: value})
@@ -209,6 +254,37 @@ func (p *Parser) namedValue(from, prefix int) {
 }
 
 func (p *Parser) list(key, b []byte, depth int) {
+	switch n, flags := listShape(b); {
+	case n == 2 && depth > 1: // [["Authorization","x"],…]: the first names the second
+		name, rest := element(b, 1)
+		value, _ := element(b, rest)
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = p.unescape(name)
+		}
+		if isName(name) {
+			p.value(p.join(key, name), value, '"', depth)
+			return
+		}
+	case n > 0 && flags: // a command line: what stands behind a flag is read with it
+		start := len(p.buf)
+		for at := 1; ; {
+			value, rest := element(b, at)
+			if value == nil {
+				break
+			}
+			if at > 1 {
+				p.buf = append(p.buf, ' ')
+			}
+			if bytes.IndexByte(value, '\\') >= 0 {
+				p.unescape(value)
+			} else {
+				p.buf = append(p.buf, value...)
+			}
+			at = rest
+		}
+		p.value(key, p.buf[start:len(p.buf):len(p.buf)], 0, depth)
+		return
+	}
 	at := skipSpace(b, 1)
 	for at < len(b) && b[at] != ']' {
 		end := valueEnd(b, at)
@@ -225,6 +301,53 @@ func (p *Parser) list(key, b []byte, depth int) {
 			at = skipSpace(b, at+1)
 		}
 	}
+}
+
+// listShape counts the elements of a list of texts and tells whether one of them is a flag such as -p or --token; n is 0 when something else is among them.
+func listShape(b []byte) (n int, flags bool) {
+	at := 1
+	for {
+		value, rest := element(b, at)
+		if value == nil {
+			if at = skipSpace(b, at); at >= len(b) || b[at] != ']' {
+				return 0, false
+			}
+			return n, flags
+		}
+		flags = flags || len(value) > 1 && value[0] == '-' && (value[1] == '-' || isLetter(value[1]))
+		n++
+		at = rest
+	}
+}
+
+// element is the text at or behind at in a list, still escaped, and where the next one may begin; nil when there is none.
+func element(b []byte, at int) ([]byte, int) {
+	at = skipSpace(b, at)
+	if at >= len(b) || b[at] != '"' {
+		return nil, at
+	}
+	end := stringEnd(b, at+1)
+	if end < 0 {
+		return nil, at
+	}
+	next := skipSpace(b, end+1)
+	if next < len(b) && b[next] == ',' {
+		next++
+	}
+	return b[at+1 : end : end], next
+}
+
+// isName tells a name from a text: letters, digits and what joins them.
+func isName(b []byte) bool {
+	if len(b) == 0 || len(b) > 64 || !isLetter(b[0]) {
+		return false
+	}
+	for _, c := range b {
+		if !isWord(c) && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Parser) join(a, b []byte) []byte {

@@ -35,19 +35,19 @@ type Event struct {
 	Service []byte
 	Message []byte  // the message, with continuation lines
 	Stack   []byte  // a stack trace that the line keeps in a field of its own
-	Fields  []Field // all fields, also those that the parts above were read from
-	Cut     bool    // fields were left out: more than 256 or nested deeper than 6
+	Fields  []Field // all fields, also those that the parts above were read from; the last one holds what is beyond 256
 }
 
 // Parser takes events apart. The zero value is ready; not safe for concurrent use.
 type Parser struct {
-	buf []byte
-	ev  Event
+	buf  []byte
+	more []byte // fields beyond maxFields, as text
+	ev   Event
 }
 
 // Parse takes the event at text apart: its first line and, behind it, continuation lines that belong to the message.
 func (p *Parser) Parse(text []byte) *Event {
-	p.buf = p.buf[:0]
+	p.buf, p.more = p.buf[:0], p.more[:0]
 	p.ev = Event{Fields: p.ev.Fields[:0]}
 	text = bytes.TrimPrefix(bytes.TrimRight(text, "\r\n"), []byte("\xef\xbb\xbf"))
 	if bytes.IndexByte(text, 0x1b) >= 0 {
@@ -63,8 +63,9 @@ func (p *Parser) parse(text []byte, depth int) {
 		first, rest = bytes.TrimRight(text[:i], "\r"), text[i:]
 	}
 	if depth < 2 {
-		if inner, ok := Unwrap(first); ok {
-			if bytes.IndexByte(first, '\\') >= 0 && first[0] == '{' {
+		if w, ok := Unwrap(first); ok {
+			inner := w.Inner
+			if w.Escaped {
 				inner = p.unescape(inner)
 			}
 			inner = bytes.TrimRight(inner, "\r\n")
@@ -77,14 +78,22 @@ func (p *Parser) parse(text []byte, depth int) {
 	}
 	p.ev.Text = text
 	if len(first) > 1 && first[0] == '{' {
-		if n := p.object(first, nil, 0); n > 0 {
+		n := p.object(first, nil, 0)
+		if n == 0 {
+			p.ev.Fields, p.more = p.ev.Fields[:0], p.more[:0]
+			n = p.broken(first)
+		}
+		if n > 0 {
 			p.ev.Format = JSON
 			p.roles()
+			if len(p.more) > 0 {
+				p.ev.Fields = append(p.ev.Fields, Field{Key: []byte("more"), Value: bytes.TrimSpace(p.more)})
+			}
 			p.tail(first[n:])
 			p.tail(rest)
 			return
 		}
-		p.ev.Fields, p.ev.Cut = p.ev.Fields[:0], false
+		p.ev.Fields, p.more = p.ev.Fields[:0], p.more[:0]
 	}
 	if p.logfmt(first) {
 		p.tail(rest)
@@ -182,56 +191,86 @@ func levelOf(key, value []byte) Level {
 	return ParseLevel(value, len(key) == 1 || string(key) == "level" || string(key) == "lvl")
 }
 
-// Unwrap takes a CRI or docker line out of its wrapper. The docker form is still escaped as JSON.
-func Unwrap(b []byte) ([]byte, bool) {
+// Wrapped is a line of a container's log, out of its wrapper.
+type Wrapped struct {
+	Inner   []byte
+	Time    []byte // of the wrapper, as written
+	Escaped bool   // Inner is still escaped as JSON: docker
+	Stderr  bool
+	Partial bool // the next line of the same stream goes on within the same line of the program
+}
+
+// dockerPart is from what length a docker line that ends without a line end is a part: docker cuts lines at 16 KiB, and other writers of its format leave line
+// ends out altogether. Bytes that are cut within a rune become longer when they are written as JSON, escapes too.
+const dockerPart = 16000
+
+// Unwrap takes a CRI or docker line apart.
+func Unwrap(b []byte) (w Wrapped, ok bool) {
 	if len(b) < 30 {
-		return nil, false
+		return w, false
 	}
 	if b[0] == '{' {
-		var log []byte
-		members, known := 0, 0
-		n := walkTop(b, func(key, value []byte, kind byte) bool {
-			members++
-			switch string(key) {
-			case "log":
-				log = value
-				known++
-				return kind == '"'
-			case "stream", "time":
-				known++
-				return kind == '"'
-			case "attrs":
-				known++
-			}
-			return members == known && members <= 4
-		})
-		return log, n > 0 && known >= 3 && log != nil
+		return unwrapDocker(b)
 	}
 	if !isDigit(b[0]) || b[4] != '-' {
-		return nil, false
+		return w, false
 	}
 	sp := bytes.IndexByte(b, ' ')
 	if sp < 20 || sp > 40 || len(b) < sp+10 {
-		return nil, false
+		return w, false
 	}
 	rest := b[sp+1:]
 	if !bytes.HasPrefix(rest, []byte("stdout ")) && !bytes.HasPrefix(rest, []byte("stderr ")) {
-		return nil, false
+		return w, false
 	}
-	rest = rest[7:]
+	w.Time, w.Stderr, rest = b[:sp], rest[3] == 'e', rest[7:]
 	if len(rest) < 2 || (rest[0] != 'F' && rest[0] != 'P') || (rest[1] != ' ' && rest[1] != ':') {
-		return nil, false
+		return w, false
 	}
-	if i := bytes.IndexByte(rest, ' '); i >= 0 {
-		return rest[i+1:], true
+	w.Partial = rest[0] == 'P'
+	i := bytes.IndexByte(rest, ' ')
+	if i < 0 {
+		return w, false
 	}
-	return nil, false
+	w.Inner = rest[i+1:]
+	return w, true
 }
 
-// Partial tells a CRI line that its successor continues.
-func Partial(b []byte) bool {
-	sp := bytes.IndexByte(b, ' ')
-	return sp > 0 && len(b) > sp+10 && b[sp+8] == 'P' && (b[sp+9] == ' ' || b[sp+9] == ':')
+func unwrapDocker(b []byte) (w Wrapped, ok bool) {
+	members, known := 0, 0
+	n := walkTop(b, func(key, value []byte, kind byte) bool {
+		members++
+		switch string(key) {
+		case "log":
+			w.Inner = value
+			known++
+			return kind == '"'
+		case "stream":
+			w.Stderr = string(value) == "stderr"
+			known++
+			return kind == '"'
+		case "time":
+			w.Time = value
+			known++
+			return kind == '"'
+		case "attrs":
+			known++
+		}
+		return members == known && members <= 4
+	})
+	if n == 0 || known < 3 || w.Inner == nil {
+		return w, false
+	}
+	w.Partial = len(w.Inner) >= dockerPart && !bytes.HasSuffix(w.Inner, []byte(`\n`))
+	w.Escaped = bytes.IndexByte(w.Inner, '\\') >= 0
+	return w, true
+}
+
+// Unescape appends s to dst with the escapes of a JSON string decoded.
+func Unescape(dst, s []byte) []byte {
+	p := Parser{buf: dst}
+	p.unescape(s)
+	return p.buf
 }
 
 // plain removes colour sequences: terminals' loggers put them around levels and keys.

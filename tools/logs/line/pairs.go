@@ -57,8 +57,7 @@ func (p *Parser) logfmt(b []byte) bool {
 	}
 	roles, message := 0, false
 	walkPairs(b, func(key, value []byte, quoted bool) bool {
-		if len(p.ev.Fields) >= maxFields {
-			p.ev.Cut = true
+		if len(p.ev.Fields) >= maxFields { // the line is searched as text as well
 			return false
 		}
 		switch kind, rank := role(key); kind {

@@ -15,7 +15,12 @@ type Joiner struct {
 	context string
 	await   bool // Python, Node: the line that names the exception is still to come
 	next    bool // the next line belongs, whatever it is
+	armor   int  // lines that an open PEM block may still have
+	object  bool // the event is a JSON text that has not ended yet
 }
+
+// maxArmor is how many lines a PEM block may have: the longest private keys in use have about 100.
+const maxArmor = 256
 
 // Reset forgets the event under way, as at the start of a file.
 func (j *Joiner) Reset() { *j = Joiner{} }
@@ -36,13 +41,64 @@ func (j *Joiner) Continues(line []byte) bool {
 	ok := j.open && j.continues(s)
 	if !ok {
 		*j = Joiner{open: true}
+		j.object = s == "{" || s == "["
 	}
 	j.note(s, tail)
+	j.wrap(s, line)
 	return ok
 }
 
+// wrap notes what encloses the lines to come: a key must not be torn apart, or its lines would look like any other text.
+func (j *Joiner) wrap(s string, line []byte) {
+	switch begin := bytes.LastIndex(line, []byte("-----BEGIN ")); {
+	case begin >= 0 && !bytes.Contains(line[begin:], []byte("-----END ")):
+		j.armor = maxArmor
+	case j.armor > 0:
+		j.armor--
+	}
+	if s == "}" || s == "]" {
+		j.object = false
+	}
+}
+
+// armored tells a line of an open PEM block: base64, a header such as DEK-Info, a blank, the end. The end closes it.
+func (j *Joiner) armored(s string) bool {
+	if j.armor == 0 {
+		return false
+	}
+	t := strings.TrimSpace(s)
+	if strings.HasPrefix(t, "-----END ") {
+		j.armor = 0
+		return true
+	}
+	if t == "" || strings.HasPrefix(t, "Proc-Type: ") || strings.HasPrefix(t, "DEK-Info: ") || strings.HasPrefix(t, "Comment: ") || strings.HasPrefix(t, "Version: ") {
+		return true
+	}
+	for i := range len(t) {
+		if c := t[i]; c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '+' && c != '/' && c != '=' {
+				j.armor = 0
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// flatJSON tells a line of a JSON text that is printed without indentation.
+func flatJSON(s string) bool {
+	switch s[0] {
+	case '"', '{', '}', '[', ']', '-', 't', 'f', 'n':
+		return true
+	}
+	return s[0] >= '0' && s[0] <= '9'
+}
+
 func (j *Joiner) continues(s string) bool {
-	if j.next {
+	if j.next || j.armored(s) {
+		return true
+	}
+	if j.object && s != "" && flatJSON(s) {
 		return true
 	}
 	if strings.TrimSpace(s) == "" {

@@ -1,0 +1,69 @@
+package files
+
+import (
+	"bufio"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// wideReader turns UTF-16 into UTF-8: without it the zero bytes between the letters would hide every word, and every secret from the redactor.
+type wideReader struct {
+	r    *bufio.Reader
+	big  bool
+	high rune // a first half that waits for its second
+	left []byte
+	err  error
+}
+
+// Read implements io.Reader. Half a unit at the end of the file is dropped, half a pair becomes U+FFFD.
+func (w *wideReader) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		if len(w.left) > 0 {
+			k := copy(p[n:], w.left)
+			n, w.left = n+k, w.left[k:]
+			continue
+		}
+		if w.err != nil {
+			return n, w.err
+		}
+		w.next()
+	}
+	return n, nil
+}
+
+// next reads one unit.
+func (w *wideReader) next() {
+	var b [2]byte
+	if _, err := io.ReadFull(w.r, b[:]); err != nil {
+		if err == io.ErrUnexpectedEOF {
+			err = io.EOF
+		}
+		w.err = err
+		if w.high != 0 {
+			w.high, w.left = 0, utf8.AppendRune(w.left[:0], utf8.RuneError)
+		}
+		return
+	}
+	u := rune(b[0]) | rune(b[1])<<8
+	if w.big {
+		u = rune(b[1]) | rune(b[0])<<8
+	}
+	out := w.left[:0]
+	if w.high != 0 {
+		r := utf16.DecodeRune(w.high, u)
+		w.high = 0
+		out = utf8.AppendRune(out, r)
+		if r != utf8.RuneError {
+			w.left = out
+			return
+		}
+	}
+	if u >= 0xd800 && u < 0xdc00 {
+		w.high = u
+	} else {
+		out = utf8.AppendRune(out, u)
+	}
+	w.left = out
+}
