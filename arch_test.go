@@ -17,50 +17,51 @@ const module = "github.com/seed-069badc9/mcp-gateway"
 
 // layers lists every package and the packages of this module that it may import. "…" at the end of an entry stands for everything below.
 var layers = map[string][]string{
-	"":                           {}, // this test
-	"internal/fault":             {},
-	"internal/strictjson":        {},
-	"internal/config":            {},
-	"redact":                     {"internal/fault"},
-	"sqlguard":                   {"internal/fault"},
-	"canonical":                  {"internal/fault"},
-	"canonical/internal/steps":   {"canonical", "internal/fault"},
-	"canonical/internal/seal":    {"internal/fault"},
-	"canonical/memstore":         {"canonical", "canonical/internal/steps", "internal/fault"},
-	"canonical/filestore":        {"canonical", "canonical/internal/…", "internal/fault"},
-	"canonical/redisstore":       {"canonical", "canonical/internal/…", "internal/fault"},
-	"canonical/canonicaltest":    {"canonical", "internal/fault"},
-	"boundary":                   {"canonical", "internal/fault", "internal/strictjson"},
-	"boundary/boundarytest":      {"boundary", "canonical", "canonical/memstore", "internal/fault"},
-	"evidence":                   {"canonical", "internal/fault"},
-	"harness":                    {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
-	"harness/client":             {},
-	"audit":                      {"boundary"},
-	"tools/logs":                 {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/logs/line", "tools/logs/pattern", "tools/logs/stack"},
-	"tools/logs/line":            {"tools/logs/stack", "redact", "internal/fault"},
-	"tools/logs/pattern":         {"redact"},
-	"tools/logs/stack":           {},
-	"tools/logs/files":           {"tools/logs", "tools/logs/line", "tools/logs/stack", "boundary", "internal/fault", "redact"},
-	"tools/logs/internal/fetch":  {"internal/fault"},
-	"tools/logs/internal/window": {"tools/logs", "tools/logs/line", "internal/fault", "internal/strictjson"},
-	"tools/logs/loki":            {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
-	"tools/logs/victorialogs":    {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
-	"tools/logs/elasticsearch":   {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
-	"tools/rag":                  {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/rag/internal/…"},
-	"tools/rag/internal/lex":     {"redact"},
-	"tools/rag/internal/visible": {},
-	"tools/rag/folder":           {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "redact"},
-	"tools/rag/dify":             {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "internal/strictjson"},
-	"tools/rag/embed":            {"tools/rag", "internal/fault", "internal/strictjson"},
-	"tools/mysql":                {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
-	"tools/mysql/server":         {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
-	"internal/mcpserver":         {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
-	"eval":                       {},
-	"internal/servertest":        {},
-	"cmd/mcp-gateway":            {"…"},
-	"examples":                   {}, // tests of the client files
-	"reliability":                {}, // tests only: the built gateway on real servers
-	"clients":                    {}, // tests only: MCP clients and the conformance suite
+	"":                            {}, // this test
+	"internal/fault":              {},
+	"internal/strictjson":         {},
+	"internal/config":             {},
+	"redact":                      {"internal/fault"},
+	"sqlguard":                    {"internal/fault"},
+	"canonical":                   {"internal/fault"},
+	"canonical/internal/steps":    {"canonical", "internal/fault"},
+	"canonical/internal/seal":     {"internal/fault"},
+	"canonical/memstore":          {"canonical", "canonical/internal/steps", "internal/fault"},
+	"canonical/filestore":         {"canonical", "canonical/internal/…", "internal/fault"},
+	"canonical/redisstore":        {"canonical", "canonical/internal/…", "internal/fault"},
+	"canonical/canonicaltest":     {"canonical", "internal/fault"},
+	"boundary":                    {"canonical", "internal/fault", "internal/strictjson"},
+	"boundary/boundarytest":       {"boundary", "canonical", "canonical/memstore", "internal/fault"},
+	"evidence":                    {"canonical", "internal/fault"},
+	"harness":                     {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
+	"harness/client":              {},
+	"audit":                       {"boundary"},
+	"tools/logs":                  {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/logs/line", "tools/logs/pattern", "tools/logs/stack"},
+	"tools/logs/line":             {"tools/logs/stack", "redact", "internal/fault"},
+	"tools/logs/pattern":          {"redact"},
+	"tools/logs/stack":            {},
+	"tools/logs/files":            {"tools/logs", "tools/logs/line", "tools/logs/stack", "boundary", "internal/fault", "redact"},
+	"tools/logs/internal/fetch":   {"internal/fault"},
+	"tools/logs/internal/logtest": {"tools/logs", "boundary", "canonical", "canonical/memstore", "internal/fault", "redact"},
+	"tools/logs/internal/window":  {"tools/logs", "tools/logs/line", "internal/fault", "internal/strictjson"},
+	"tools/logs/loki":             {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
+	"tools/logs/victorialogs":     {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
+	"tools/logs/elasticsearch":    {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
+	"tools/rag":                   {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/rag/internal/…"},
+	"tools/rag/internal/lex":      {"redact"},
+	"tools/rag/internal/visible":  {},
+	"tools/rag/folder":            {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "redact"},
+	"tools/rag/dify":              {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "internal/strictjson"},
+	"tools/rag/embed":             {"tools/rag", "internal/fault", "internal/strictjson"},
+	"tools/mysql":                 {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
+	"tools/mysql/server":          {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
+	"internal/mcpserver":          {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
+	"eval":                        {},
+	"internal/servertest":         {},
+	"cmd/mcp-gateway":             {"…"},
+	"examples":                    {}, // tests of the client files
+	"reliability":                 {}, // tests only: the built gateway on real servers
+	"clients":                     {}, // tests only: MCP clients and the conformance suite
 }
 
 // owners lists the outside modules and the packages that may import them. Test files of any package may import what tests names besides.
@@ -92,7 +93,7 @@ var tests = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-interna
 var sqlOwners = []string{"tools/mysql/server", "tools/rag/folder", "canonical/filestore", "audit"}
 
 // testingOwners are suites for other packages' tests.
-var testingOwners = []string{"boundary/boundarytest", "canonical/canonicaltest", "internal/servertest"}
+var testingOwners = []string{"boundary/boundarytest", "canonical/canonicaltest", "internal/servertest", "tools/logs/internal/logtest"}
 
 type pkg struct {
 	ImportPath, Doc                    string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/internal/logtest"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/victorialogs"
 )
 
@@ -39,8 +40,8 @@ func newFake(t *testing.T, answer func(w http.ResponseWriter, path string, v url
 	return f
 }
 
-func gatewayTo(t *testing.T, o victorialogs.Options) *gateway {
-	return newGateway(t, map[string]logs.Source{"shop": source(t, o)})
+func gatewayTo(t *testing.T, o victorialogs.Options) *logtest.Gateway {
+	return logtest.New(t, map[string]logs.Source{"shop": source(t, o)})
 }
 
 const one = `{"_msg":"card declined","_time":"2026-01-01T10:00:00.5Z","service":"shop"}` + "\n"
@@ -88,12 +89,12 @@ func TestOnlyAWholeAnswerCounts(t *testing.T) {
 			}
 			c.answer(w)
 		})
-		a := gatewayTo(t, victorialogs.Options{URL: f.URL}).query(t, "shop", "", morning)
-		if a.code != c.want || c.want == "" && a.total() != 1 {
-			t.Errorf("%s: %q %s, want %q", c.name, a.code, a.text, c.want)
+		a := gatewayTo(t, victorialogs.Options{URL: f.URL}).Query(t, "shop", "", logtest.Morning)
+		if a.Code != c.want || c.want == "" && a.Total() != 1 {
+			t.Errorf("%s: %q %s, want %q", c.name, a.Code, a.Text, c.want)
 		}
-		if strings.Contains(a.hint+a.text, "password") {
-			t.Errorf("%s: the server's words came out: %s %s", c.name, a.hint, a.text)
+		if strings.Contains(a.Hint+a.Text, "password") {
+			t.Errorf("%s: the server's words came out: %s %s", c.name, a.Hint, a.Text)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func TestRequestsSayWhatTheConfigurationFixes(t *testing.T) {
 		}
 	})
 	g := gatewayTo(t, victorialogs.Options{URL: f.URL + "/vl", Filter: `{app="shop"} # only the shop`, Tenant: "12:3", Header: map[string]string{"Authorization": "Basic eA=="}})
-	g.query(t, "shop", `decline "a\"b\\c{d}" -minus /R[e]gex+long/ secret=`+secret, `"level":"ERROR",`+morning)
+	g.Query(t, "shop", `decline "a\"b\\c{d}" -minus /R[e]gex+long/ secret=`+logtest.Secret, `"level":"ERROR",`+logtest.Morning)
 	for i, h := range f.heads {
 		if h.Get("Accountid") != "12" || h.Get("Projectid") != "3" || h.Get("Authorization") != "Basic eA==" {
 			t.Errorf("request %d: headers %v", i, h)
@@ -129,7 +130,7 @@ func TestRequestsSayWhatTheConfigurationFixes(t *testing.T) {
 		t.Errorf("query\n%s\nwant\n%s", got, want)
 	}
 	for _, v := range f.asked {
-		for _, never := range []string{"minus", secret} {
+		for _, never := range []string{"minus", logtest.Secret} {
 			if strings.Contains(v.Get("query"), never) {
 				t.Errorf("%q reached the server: %s", never, v.Get("query"))
 			}
@@ -150,9 +151,9 @@ func TestAFilterThatIsNotUnderstoodIsLeftOut(t *testing.T) {
 			io.WriteString(w, one)
 		}
 	})
-	a := gatewayTo(t, victorialogs.Options{URL: f.URL}).query(t, "shop", "declined", morning)
-	if a.code != "" || a.total() != 1 {
-		t.Errorf("%s %s", a.code, a.text)
+	a := gatewayTo(t, victorialogs.Options{URL: f.URL}).Query(t, "shop", "declined", logtest.Morning)
+	if a.Code != "" || a.Total() != 1 {
+		t.Errorf("%s %s", a.Code, a.Text)
 	}
 }
 

@@ -6,14 +6,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/boundary/boundarytest"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/internal/servertest"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/internal/logtest"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/victorialogs"
 )
 
@@ -26,17 +29,25 @@ func event(m map[string]any) string {
 	return string(b) + "\n"
 }
 
-func at(minute, second int) string { return fmt.Sprintf("2026-01-01T10:%02d:%02dZ", minute, second) }
+func source(t testing.TB, o victorialogs.Options) *victorialogs.Source {
+	t.Helper()
+	s, err := victorialogs.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
 
 // shop is the log of a small shop in which one payment fails.
 func shop() string {
 	var b strings.Builder
 	b.WriteString(event(map[string]any{"time": "2026-01-01T09:30:00Z", "service": "shop", "level": "INFO", "msg": "started"}))
 	for i := range 20 {
-		b.WriteString(event(map[string]any{"time": at(i/4, i%4*15), "service": "shop", "level": "INFO", "pod": "shop-7d4b9c6f5-x2x4z", "msg": fmt.Sprintf("order %d accepted", 4000+i)}))
+		b.WriteString(event(map[string]any{"time": logtest.At(i/4, i%4*15), "service": "shop", "level": "INFO", "pod": "shop-7d4b9c6f5-x2x4z", "msg": fmt.Sprintf("order %d accepted", 4000+i)}))
 	}
-	b.WriteString(event(map[string]any{"time": at(3, 7), "service": "shop", "level": "ERROR", "pod": "shop-7d4b9c6f5-x2x4z", "msg": "card declined password=" + secret, "status": 502}))
-	b.WriteString(event(map[string]any{"time": at(30, 0), "service": "shop", "level": "INFO", "msg": "still alive"}))
+	b.WriteString(event(map[string]any{"time": logtest.At(3, 7), "service": "shop", "level": "ERROR", "pod": "shop-7d4b9c6f5-x2x4z", "msg": "card declined password=" + logtest.Secret, "status": 502}))
+	b.WriteString(event(map[string]any{"time": logtest.At(30, 0), "service": "shop", "level": "INFO", "msg": "still alive"}))
 	return b.String()
 }
 
@@ -44,7 +55,7 @@ func shop() string {
 func endless(t *testing.T) (boundary.BoundTool, string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		line := event(map[string]any{"_time": at(1, 0), "_msg": "again and again"})
+		line := event(map[string]any{"_time": logtest.At(1, 0), "_msg": "again and again"})
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat(line, 200)); err != nil {
 				return
@@ -52,8 +63,8 @@ func endless(t *testing.T) (boundary.BoundTool, string) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	src := source(t, victorialogs.Options{URL: srv.URL, MaxBytes: 8 << 20})
-	return boundary.Bind(newTool(t, logs.Options{}, map[string]logs.Source{"shop": src})), `{"topics":["shop"],` + morning + `}`
+	src := source(t, victorialogs.Options{URL: srv.URL, MaxBytes: 2 << 20})
+	return boundary.Bind(logtest.Tool(t, map[string]logs.Source{"shop": src})), `{"topics":["shop"],` + logtest.Morning + `}`
 }
 
 // stuck accepts a request and never answers.
@@ -65,7 +76,7 @@ func stuck(t *testing.T) (boundary.BoundTool, string, <-chan struct{}) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(srv.Close)
-	return boundary.Bind(newTool(t, logs.Options{}, map[string]logs.Source{"shop": source(t, victorialogs.Options{URL: srv.URL})})), `{"topics":["shop"],` + morning + `}`, started
+	return boundary.Bind(logtest.Tool(t, map[string]logs.Source{"shop": source(t, victorialogs.Options{URL: srv.URL})})), `{"topics":["shop"],` + logtest.Morning + `}`, started
 }
 
 func TestContract(t *testing.T) {
@@ -73,21 +84,21 @@ func TestContract(t *testing.T) {
 	srv.Ingest(t, shop(), "service")
 	var many strings.Builder
 	for i := range 3000 {
-		many.WriteString(event(map[string]any{"time": at(i/60, i%60), "service": "bulk", "level": "INFO", "msg": fmt.Sprintf("order %d accepted in %dms", i, i%90)}))
+		many.WriteString(event(map[string]any{"time": logtest.At(i/60, i%60), "service": "bulk", "level": "INFO", "msg": fmt.Sprintf("order %d accepted in %dms", i, i%90)}))
 	}
 	srv.Ingest(t, many.String(), "service")
 	boundarytest.Run(t, boundarytest.Subject{
-		Tool: boundary.Bind(newTool(t, logs.Options{}, map[string]logs.Source{
+		Tool: boundary.Bind(logtest.Tool(t, map[string]logs.Source{
 			"shop": source(t, victorialogs.Options{URL: srv.URL(), Filter: `{service="shop"}`}),
 			"bulk": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=bulk # fixed"}),
 		})),
 		Found:      `{"topics":["shop"],"query":"declined","from":"2026-01-01T10:00:00Z","to":"2026-01-01T10:06:00Z"}`,
 		Empty:      `{"topics":["shop"],"query":"zebra","from":"2026-01-01T10:00:00Z","to":"2026-01-01T10:06:00Z"}`,
-		Cut:        `{"topics":["bulk"],` + morning + `}`,
-		Secret:     secret,
+		Cut:        `{"topics":["bulk"],` + logtest.Morning + `}`,
+		Secret:     logtest.Secret,
 		Restricted: boundary.Topics,
 		Name:       "shop",
-		Now:        now,
+		Now:        logtest.Now,
 		Endless:    endless,
 		Stuck:      stuck,
 	})
@@ -97,7 +108,7 @@ func TestContract(t *testing.T) {
 func forms() (lines string, want map[string]int64) {
 	var b strings.Builder
 	add := func(minute int, m map[string]any) {
-		m["time"], m["service"] = at(minute, 0), "forms"
+		m["time"], m["service"] = logtest.At(minute, 0), "forms"
 		b.WriteString(event(m))
 	}
 	add(0, map[string]any{"msg": "first"})
@@ -152,21 +163,56 @@ func TestEveryFormOfTermFindsWhatItShould(t *testing.T) {
 	srv := servertest.StartVictoriaLogs(t)
 	lines, want := forms()
 	srv.Ingest(t, lines+shop(), "service")
-	g := newGateway(t, map[string]logs.Source{"forms": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=forms"})})
+	g := logtest.New(t, map[string]logs.Source{"forms": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=forms"})})
 	for query, n := range want {
-		a := g.query(t, "forms", query, morning)
-		if a.code != "" || a.total() != n || (n == 0) != (a.Evidence == "NO_EVIDENCE") {
-			t.Errorf("%s: %d events %s, want %d (%s %s)", query, a.total(), a.Evidence, n, a.code, a.hint)
+		a := g.Query(t, "forms", query, logtest.Morning)
+		if a.Code != "" || a.Total() != n || (n == 0) != (a.Evidence == "NO_EVIDENCE") {
+			t.Errorf("%s: %d events %s, want %d (%s %s)", query, a.Total(), a.Evidence, n, a.Code, a.Hint)
 		}
 	}
 	for level, n := range map[string]int64{"TRACE": 7, "INFO": 6, "WARN": 5, "ERROR": 4, "FATAL": 0} {
-		if a := g.query(t, "forms", "", `"level":"`+level+`",`+morning); a.code != "" || a.total() != n {
-			t.Errorf("level %s: %d events, want %d (%s %s)", level, a.total(), n, a.code, a.hint)
+		if a := g.Query(t, "forms", "", `"level":"`+level+`",`+logtest.Morning); a.Code != "" || a.Total() != n {
+			t.Errorf("level %s: %d events, want %d (%s %s)", level, a.Total(), n, a.Code, a.Hint)
 		}
 	}
-	for _, e := range g.query(t, "forms", "root", morning).Events {
+	for _, e := range g.Query(t, "forms", "root", logtest.Morning).Events {
 		if e.Level != "ERROR" || e.Service != "forms" || !strings.Contains(e.Stack, "Caused by: java.io.IOException: root cause here") {
 			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// Every text is looked for as it is, in the letter case given or in any, and finds the event that holds it and no other service's.
+func TestLiteralsAreQuotedIntoTheQuery(t *testing.T) {
+	t.Parallel()
+	srv := servertest.StartVictoriaLogs(t)
+	var b strings.Builder
+	for i, h := range logtest.Hostile {
+		b.WriteString(event(map[string]any{"time": logtest.At(1, i%60), "service": "forms", "n": fmt.Sprint("event-", i), "msg": "<" + h + ">"}))
+	}
+	b.WriteString(event(map[string]any{"time": logtest.At(2, 0), "service": "forms", "msg": "plain words"}))
+	srv.Ingest(t, b.String()+shop(), "service")
+	src := source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=forms"})
+	from := logtest.Now.Add(-2 * time.Hour)
+	for i, h := range logtest.Hostile {
+		for _, fold := range []bool{false, true} {
+			text := "<" + h + ">"
+			if fold {
+				text = strings.ToLower(text)
+			}
+			var s logtest.Sink
+			if _, err := src.Search(t.Context(), logs.Query{From: from, To: from.Add(time.Hour), Now: logtest.Now, Need: []logs.Literal{{Text: text, Fold: fold}}, MaxScan: 1 << 30}, &s); err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			if !slices.ContainsFunc(s.Texts, func(e string) bool { return strings.Contains(e, fmt.Sprintf(`"event-%d"`, i)) }) {
+				t.Errorf("%q: its own event is not among %q", text, s.Texts)
+			}
+			for _, e := range s.Texts {
+				if strings.Contains(e, "accepted") || strings.Contains(e, "plain words") {
+					t.Errorf("%q reaches %s", text, e)
+				}
+			}
 		}
 	}
 }
@@ -177,22 +223,21 @@ func TestHostileTermsReachNothingElse(t *testing.T) {
 	srv := servertest.StartVictoriaLogs(t)
 	lines, _ := forms()
 	srv.Ingest(t, lines+shop(), "service")
-	g := newGateway(t, map[string]logs.Source{"forms": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=forms"})})
-	if a := g.query(t, "forms", "accepted", morning); a.Evidence != "NO_EVIDENCE" {
-		t.Fatalf("the filter does not bound the topic: %s", a.text)
+	g := logtest.New(t, map[string]logs.Source{"forms": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=forms"})})
+	if a := g.Query(t, "forms", "accepted", logtest.Morning); a.Evidence != "NO_EVIDENCE" {
+		t.Fatalf("the filter does not bound the topic: %s", a.Text)
 	}
 	for _, q := range []string{
 		`"x" or *`, `x" or * or "y`, `\"x\\" or *`, `x\") or service:shop | limit 5 #`, `")or(*`, `*`, `"* or service:shop"`, `a|delete _msg`, "`or`", `'x' or *`, `_time:5y`, `service:shop`,
 		`"_time:5y or service:=shop"`, `{service="shop"}`, `"{service=\"shop\"}"`, `"x | stats count()"`, `/x" or *:~".*/`, `/x` + "`" + ` or */`, `/\Qaccepted\E|)|(accepted/`, `/(?i)order \d+ accepted/`, `"a\\" or *:~\"order"`,
 		"\"tab\tor *\"", `options(global_filter="x")`, `"in(_time:5y service:shop | fields _msg)"`, `x:in(*)`, `accepted=1`, `"[x:y]=order"`, `order=*`, `"%26query=*"`, `"&query=*&extra=1"`,
 	} {
-		a := g.query(t, "forms", q, morning)
-		if a.code != "" && a.code != fault.InvalidRequest {
-			t.Errorf("%s: %s (%s)", q, a.code, a.hint)
+		a := g.Query(t, "forms", q, logtest.Morning)
+		if a.Code != "" && a.Code != fault.InvalidRequest {
+			t.Errorf("%s: %s (%s)", q, a.Code, a.Hint)
 		}
-		_, shown, _ := strings.Cut(a.text, `"patterns"`)
-		if strings.Contains(shown, "accepted") || strings.Contains(shown, "declined") {
-			t.Errorf("%s reaches another service: %s", q, a.text)
+		if strings.Contains(a.Shown(), "accepted") || strings.Contains(a.Shown(), "declined") {
+			t.Errorf("%s reaches another service: %s", q, a.Text)
 		}
 	}
 }
@@ -203,10 +248,10 @@ func TestSmallAnswersStillCoverTheRange(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(event(map[string]any{"time": "2026-01-01T09:00:00Z", "service": "many", "msg": "before"}))
 	for i := range 500 { // 250 instants of two events, then one instant of 40
-		b.WriteString(event(map[string]any{"time": at(i/2/10, i/2%10), "service": "many", "level": "INFO", "n": i, "msg": fmt.Sprintf("tick %c", 'a'+i%2)}))
+		b.WriteString(event(map[string]any{"time": logtest.At(i/2/10, i/2%10), "service": "many", "level": "INFO", "n": i, "msg": fmt.Sprintf("tick %c", 'a'+i%2)}))
 	}
 	for i := range 40 {
-		b.WriteString(event(map[string]any{"time": at(40, 0), "service": "many", "level": "ERROR", "n": i, "msg": "burst of one instant"}))
+		b.WriteString(event(map[string]any{"time": logtest.At(40, 0), "service": "many", "level": "ERROR", "n": i, "msg": "burst of one instant"}))
 	}
 	srv.Ingest(t, b.String(), "service")
 	for _, c := range []struct {
@@ -215,23 +260,23 @@ func TestSmallAnswersStillCoverTheRange(t *testing.T) {
 	}{{7, 7, true}, {7, 39, true}, {7, 40, false}, {39, 39, true}, {40, 40, false}, {539, 539, false}, {540, 540, false}, {1000, 0, false}} {
 		src := source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=many"})
 		src.SetLimits(c.limit, c.most)
-		g := newGateway(t, map[string]logs.Source{"many": src})
-		a, burst := g.query(t, "many", "", morning), int64(40)
+		g := logtest.New(t, map[string]logs.Source{"many": src})
+		a, burst := g.Query(t, "many", "", logtest.Morning), int64(40)
 		if c.part {
 			burst = int64(max(c.limit, c.most) + 1)
 		}
-		if a.code != "" || a.total() != 500+burst {
-			t.Errorf("limit %d, most %d: %d events, want %d (%s %s)", c.limit, c.most, a.total(), 500+burst, a.code, a.hint)
+		if a.Code != "" || a.Total() != 500+burst {
+			t.Errorf("limit %d, most %d: %d events, want %d (%s %s)", c.limit, c.most, a.Total(), 500+burst, a.Code, a.Hint)
 		}
-		if a := g.query(t, "many", "zebra", morning); a.Evidence != "NO_EVIDENCE" {
-			t.Errorf("limit %d: nothing of a filtered search is %s (%s)", c.limit, a.Evidence, a.code)
+		if a := g.Query(t, "many", "zebra", logtest.Morning); a.Evidence != "NO_EVIDENCE" {
+			t.Errorf("limit %d: nothing of a filtered search is %s (%s)", c.limit, a.Evidence, a.Code)
 		}
 		want := fault.Code("")
 		if c.part { // what the server held back might have matched
 			want = fault.BackendIncomplete
 		}
-		if a := g.query(t, "many", "-tick -burst", morning); a.code != want {
-			t.Errorf("limit %d, most %d: nothing found is %q %s, want %q", c.limit, c.most, a.code, a.Evidence, want)
+		if a := g.Query(t, "many", "-tick -burst", logtest.Morning); a.Code != want {
+			t.Errorf("limit %d, most %d: nothing found is %q %s, want %q", c.limit, c.most, a.Code, a.Evidence, want)
 		}
 	}
 }
@@ -239,24 +284,24 @@ func TestSmallAnswersStillCoverTheRange(t *testing.T) {
 func TestOnlyWhatTheServerKeepsIsCovered(t *testing.T) {
 	t.Parallel()
 	srv := servertest.StartVictoriaLogs(t)
-	srv.Ingest(t, event(map[string]any{"time": at(20, 0), "service": "new", "msg": "first"})+event(map[string]any{"time": at(50, 0), "service": "new", "msg": "last"})+shop(), "service")
-	g := newGateway(t, map[string]logs.Source{
+	srv.Ingest(t, event(map[string]any{"time": logtest.At(20, 0), "service": "new", "msg": "first"})+event(map[string]any{"time": logtest.At(50, 0), "service": "new", "msg": "last"})+shop(), "service")
+	g := logtest.New(t, map[string]logs.Source{
 		"new":  source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=new"}),
 		"none": source(t, victorialogs.Options{URL: srv.URL(), Filter: "service:=none"}),
 	})
-	if a := g.query(t, "new", "zebra", morning); a.Evidence != "NO_EVIDENCE" || a.Scope.Covered == nil || !strings.HasPrefix(a.Scope.Covered.From, "2026-01-01T10:20:00") || !strings.HasPrefix(a.Scope.Covered.To, "2026-01-01T11:00:00") {
-		t.Errorf("a log that began later: %s %s", a.code, a.text)
+	if a := g.Query(t, "new", "zebra", logtest.Morning); a.Evidence != "NO_EVIDENCE" || a.Scope.Covered == nil || !strings.HasPrefix(a.Scope.Covered.From, "2026-01-01T10:20:00") || !strings.HasPrefix(a.Scope.Covered.To, "2026-01-01T11:00:00") {
+		t.Errorf("a log that began later: %s %s", a.Code, a.Text)
 	}
-	if a := g.query(t, "new", "zebra", `"from":"2026-01-01T10:30:00Z","to":"2026-01-01T11:30:00Z"`); a.Evidence != "NO_EVIDENCE" || a.Scope.Covered != nil {
-		t.Errorf("a log that began before: %s %s", a.code, a.text)
+	if a := g.Query(t, "new", "zebra", `"from":"2026-01-01T10:30:00Z","to":"2026-01-01T11:30:00Z"`); a.Evidence != "NO_EVIDENCE" || a.Scope.Covered != nil {
+		t.Errorf("a log that began before: %s %s", a.Code, a.Text)
 	}
-	for topic, span := range map[string]string{"new": `"from":"2026-01-01T08:00:00Z","to":"2026-01-01T10:00:00Z"`, "none": morning} {
-		if a := g.query(t, topic, "zebra", span); a.code != fault.BackendIncomplete {
-			t.Errorf("%s: nothing kept is %s %s", topic, a.code, a.text)
+	for topic, span := range map[string]string{"new": `"from":"2026-01-01T08:00:00Z","to":"2026-01-01T10:00:00Z"`, "none": logtest.Morning} {
+		if a := g.Query(t, topic, "zebra", span); a.Code != fault.BackendIncomplete {
+			t.Errorf("%s: nothing kept is %s %s", topic, a.Code, a.Text)
 		}
 	}
-	if a := g.query(t, "new", "", `"from":"2025-12-30T00:00:00Z","to":"2025-12-31T00:00:00Z"`); a.code != fault.BackendIncomplete {
-		t.Errorf("before all of it: %s %s", a.code, a.text)
+	if a := g.Query(t, "new", "", `"from":"2025-12-30T00:00:00Z","to":"2025-12-31T00:00:00Z"`); a.Code != fault.BackendIncomplete {
+		t.Errorf("before all of it: %s %s", a.Code, a.Text)
 	}
 }
 
@@ -264,15 +309,15 @@ func TestTenantsAreKeptApart(t *testing.T) {
 	t.Parallel()
 	srv := servertest.StartVictoriaLogs(t)
 	srv.Ingest(t, shop(), "service")
-	g := newGateway(t, map[string]logs.Source{
+	g := logtest.New(t, map[string]logs.Source{
 		"own":   source(t, victorialogs.Options{URL: srv.URL(), Tenant: "0:0"}),
 		"other": source(t, victorialogs.Options{URL: srv.URL(), Tenant: "7"}),
 	})
-	if a := g.query(t, "own", "declined", morning); a.total() != 1 {
-		t.Errorf("own tenant: %s %s", a.code, a.text)
+	if a := g.Query(t, "own", "declined", logtest.Morning); a.Total() != 1 {
+		t.Errorf("own tenant: %s %s", a.Code, a.Text)
 	}
-	if a := g.query(t, "other", "declined", morning); a.code != fault.BackendIncomplete {
-		t.Errorf("other tenant: %s %s", a.code, a.text)
+	if a := g.Query(t, "other", "declined", logtest.Morning); a.Code != fault.BackendIncomplete {
+		t.Errorf("other tenant: %s %s", a.Code, a.Text)
 	}
 }
 
@@ -280,9 +325,9 @@ func TestAServerWithANarrowRangeIsAskedInPieces(t *testing.T) {
 	t.Parallel()
 	srv := servertest.StartVictoriaLogs(t, "-search.maxQueryTimeRange=10m")
 	srv.Ingest(t, shop(), "service")
-	g := newGateway(t, map[string]logs.Source{"shop": source(t, victorialogs.Options{URL: srv.URL()})})
-	if a := g.query(t, "shop", "accepted", morning); a.code != "" || a.total() != 20 {
-		t.Errorf("%d events, want 20 (%s %s)", a.total(), a.code, a.hint)
+	g := logtest.New(t, map[string]logs.Source{"shop": source(t, victorialogs.Options{URL: srv.URL()})})
+	if a := g.Query(t, "shop", "accepted", logtest.Morning); a.Code != "" || a.Total() != 20 {
+		t.Errorf("%d events, want 20 (%s %s)", a.Total(), a.Code, a.Hint)
 	}
 }
 

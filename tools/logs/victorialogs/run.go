@@ -76,43 +76,36 @@ func (r *run) prepare(ctx context.Context) error {
 
 // names lists the fields of the range; nil when the server does not tell.
 func (r *run) names(ctx context.Context) ([]string, error) {
-	var answer struct {
-		Values []struct {
-			Value string `json:"value"`
-		} `json:"values"`
-	}
+	names := []string{}
 	body := form(ctx, r.s.selection(r.q.From, r.q.To)).Encode()
-	err := r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/field_names", Body: []byte(body), Type: formType}, func(in io.Reader) error {
-		return decoded(json.NewDecoder(in).Decode(&answer))
+	err := r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/field_names", Body: []byte(body), Type: formType, Most: maxLine}, func(in io.Reader) error {
+		return fetch.Document(in, func(d *json.Decoder, key string) error {
+			if key != "values" {
+				return fetch.Value(d, nil)
+			}
+			return fetch.Array(d, func(d *json.Decoder) error {
+				var v struct {
+					Value string `json:"value"`
+				}
+				err := fetch.Value(d, &v)
+				names = append(names, v.Value)
+				return err
+			})
+		})
 	})
+	if errors.Is(err, fetch.ErrLong) {
+		return nil, nil
+	}
 	if ref, ok := errors.AsType[*fetch.Refusal](err); ok && ref.Status >= 400 && ref.Status < 500 && fault.CodeOf(err) == fault.BackendError {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(answer.Values))
-	for _, v := range answer.Values {
-		names = append(names, v.Value)
-	}
 	return names, nil
 }
 
-// decoded gives a malformed answer its code; one that ended too early is recognised by the caller.
-func decoded(err error) error {
-	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return fault.New(fault.BackendError, "victorialogs.Fetch", errShape)
-}
-
-var (
-	errShape = errors.New("the answer has another shape than a log server's")
-	errLine  = errors.New("one event is larger than an answer may be")
-)
+var errLine = errors.New("one event is larger than an answer may be")
 
 // maxLine bounds one event on the wire: the server itself keeps none over 2 MiB.
 const maxLine = 4 << 20
@@ -159,11 +152,11 @@ func (r *run) add(b []byte, p *window.Page) error {
 		if b[len(b)-1] != '}' { // the end of it is missing
 			return io.ErrUnexpectedEOF
 		}
-		return fault.New(fault.BackendError, "victorialogs.Fetch", errShape)
+		return fault.New(fault.BackendError, "victorialogs.Fetch", fetch.ErrShape)
 	}
 	t, err := time.Parse(time.RFC3339Nano, fields["_time"])
 	if err != nil {
-		return fault.New(fault.BackendError, "victorialogs.Fetch", errShape)
+		return fault.New(fault.BackendError, "victorialogs.Fetch", fetch.ErrShape)
 	}
 	text, labels := r.doc.Event(withoutTime(b), fields["_msg"], func() []logs.Label {
 		out := make([]logs.Label, 0, len(fields))

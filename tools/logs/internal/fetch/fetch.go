@@ -36,8 +36,6 @@ type Client struct {
 	http   *http.Client
 }
 
-var errOption = errors.New("option")
-
 // managed are headers that the client sets by itself: set twice they would break the framing or the bounds.
 var managed = []string{"Host", "Content-Length", "Transfer-Encoding", "Content-Encoding", "Connection", "Te", "Trailer", "Upgrade", "Accept-Encoding", "Expect"}
 
@@ -46,24 +44,24 @@ func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%w: url must be an http or https address", errOption)
+		return nil, errors.New("url must be an http or https address")
 	case u.User != nil:
-		return nil, fmt.Errorf("%w: url must hold no credentials; use headers", errOption)
+		return nil, errors.New("url must hold no credentials; use headers")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, fmt.Errorf("%w: url must end with its path", errOption)
+		return nil, errors.New("url must end with its path")
 	}
 	c := &Client{base: u, header: make(http.Header)}
 	for k, v := range o.Header {
 		name := http.CanonicalHeaderKey(k)
 		switch {
 		case !isToken(k):
-			return nil, fmt.Errorf("%w: headers: %q is no header name", errOption, k)
+			return nil, fmt.Errorf("headers: %q is no header name", k)
 		case slices.Contains(managed, name):
-			return nil, fmt.Errorf("%w: headers: %s is set by the client", errOption, name)
+			return nil, fmt.Errorf("headers: %s is set by the client", name)
 		case strings.ContainsFunc(v, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }):
-			return nil, fmt.Errorf("%w: headers: the value of %s holds a control character", errOption, name)
+			return nil, fmt.Errorf("headers: the value of %s holds a control character", name)
 		case c.header.Get(name) != "":
-			return nil, fmt.Errorf("%w: headers: %s is given twice", errOption, name)
+			return nil, fmt.Errorf("headers: %s is given twice", name)
 		}
 		c.header.Set(name, v)
 	}
@@ -110,7 +108,11 @@ type Request struct {
 	Type   string // of the body
 	Accept string
 	Header map[string]string // besides the configured ones
+	Most   int64             // bytes of the answer, over it ErrLong; 0: what the budget leaves
 }
+
+// ErrLong is an answer over the bound of its request.
+var ErrLong = errors.New("the answer is longer than one request may bring")
 
 // Refusal is an answer with another status than 200. Its text names the status alone.
 type Refusal struct {
@@ -128,7 +130,7 @@ const refusalBytes = 4 << 10
 
 // Do sends a request and hands the answer to read, which may stop early only by returning an error. Errors: what read returns, when the answer itself was sound;
 // BACKEND_BUSY (429, 503), BACKEND_TIMEOUT (408, 504, a timeout of the network), BACKEND_ERROR (other statuses, redirects included, and a server that cannot be
-// reached), each with a Refusal as its cause when there was a status; BACKEND_INCOMPLETE (an answer that breaks off), RAW_TOO_LARGE (over the budget) and the error of
+// reached), each with a Refusal as its cause when there was a status; BACKEND_INCOMPLETE (an answer that breaks off), RAW_TOO_LARGE (over the budget), ErrLong and the error of
 // ctx.
 func (c *Client) Do(ctx context.Context, b *Budget, r Request, read func(io.Reader) error) error {
 	const op = "fetch.Do"
@@ -175,13 +177,18 @@ func (c *Client) Do(ctx context.Context, b *Budget, r Request, read func(io.Read
 	if e := res.Header.Get("Content-Encoding"); e != "" { // gzip was undone by the transport, which has taken the header away
 		return fault.New(fault.BackendError, op, errEncoding)
 	}
-	in := &counted{r: res.Body, b: b}
+	in := &counted{r: res.Body, b: b, most: b.read + r.Most}
+	if r.Most <= 0 {
+		in.most = b.bytes + 1
+	}
 	rerr := read(in)
 	if rerr == nil {
 		_, rerr = io.Copy(io.Discard, in)
 	}
 	switch {
-	case in.err != nil && errors.Is(in.err, errBudget):
+	case errors.Is(in.err, ErrLong):
+		return in.err
+	case errors.Is(in.err, errBudget):
 		return fault.New(fault.RawTooLarge, op, in.err)
 	case in.err != nil:
 		return broken(ctx, fault.BackendIncomplete, in.err)
@@ -241,9 +248,10 @@ func (b *Budget) request() error {
 
 // counted counts an answer and remembers how it ended, so that a decoder in between cannot hide it.
 type counted struct {
-	r   io.Reader
-	b   *Budget
-	err error // other than io.EOF
+	r    io.Reader
+	b    *Budget
+	most int64 // where the count may be at the end
+	err  error // other than io.EOF
 }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -256,6 +264,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.b.read += int64(n); c.b.read > c.b.bytes {
 		c.err = errBudget
+		return 0, c.err
+	}
+	if c.b.read > c.most {
+		c.err = ErrLong
 		return 0, c.err
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -21,7 +21,8 @@ const (
 )
 
 var (
-	errFull  = errors.New("the answer is larger than memory for it")
+	// ErrFull is an answer that is larger than memory for it: fewer events are asked for.
+	ErrFull  = errors.New("the answer is larger than memory for it")
 	errRange = errors.New("the answer holds an event outside of the range")
 )
 
@@ -63,7 +64,7 @@ func (p *Page) Add(t int64, text []byte, labels []logs.Label) error {
 		p.used += len(l.Key) + len(l.Value)
 	}
 	if p.used > pageBytes {
-		return errFull
+		return ErrFull
 	}
 	start := len(p.text)
 	p.text = append(p.text, text...)

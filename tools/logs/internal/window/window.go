@@ -24,7 +24,7 @@ type Ask struct {
 
 // Backend asks one server.
 type Backend interface {
-	// Fetch adds to p the newest events of the range, or the oldest, in any order, at most a.Limit of them. It returns the error of p.Add as it is, a *Narrow when the
+	// Fetch adds to p the newest events of the range, or the oldest, in any order, at most a.Limit of them. It returns the error of p.Add as it is (or ErrFull itself), a *Narrow when the
 	// server refuses so wide a range or so many events, else an error with a code.
 	Fetch(ctx context.Context, a Ask, p *Page) error
 }
@@ -121,7 +121,7 @@ func (s *search) read(ctx context.Context, lane logs.Lane, from, to time.Time) (
 			most = limit
 			continue
 		}
-		if errors.Is(err, errFull) {
+		if errors.Is(err, ErrFull) {
 			if limit == 0 {
 				return false, fault.New(fault.RawTooLarge, "window.Search", errEvent)
 			}
