@@ -5,7 +5,7 @@ export GOFLAGS := -buildvcs=false
 TIMEOUT ?= 14m
 DURATION ?= 10m
 
-.PHONY: build test test-full soak lint clients conformance demo bench eval
+.PHONY: build test test-full test-loki soak lint clients conformance demo bench eval
 
 build: ## the binary, in ./bin
 	CGO_ENABLED=0 go build -trimpath -o bin/mcp-gateway ./cmd/mcp-gateway
@@ -18,6 +18,9 @@ test: ## everything that must hold: formatting, vet, staticcheck, all tests with
 
 test-full: ## make test with every cell of the fault matrix and a soak of ten minutes; under an hour
 	RELIABILITY=full SOAK=$(DURATION) $(MAKE) --no-print-directory test TIMEOUT=50m
+
+test-loki: ## the Loki adapter against a real Loki, built on first use (a quarter of an hour of one core or more)
+	LOKI_BINARY=$$(scripts/loki) && LOKI_BINARY=$$LOKI_BINARY go test -count 1 -v -run '^TestLive' ./tools/logs/loki
 
 soak: ## three replicas under random faults: make soak DURATION=1h SEED=7
 	SOAK=$(DURATION) SEED=$(SEED) go test -count 1 -v -timeout 0 -run '^TestSoak$$' ./reliability
