@@ -141,18 +141,19 @@ func (s *Sink) run() {
 			return
 		}
 		batch = s.fill(batch)
-		for !s.flush(batch) {
+		for last := false; !s.flush(batch); {
+			if last {
+				s.dropped.Add(int64(len(batch) + len(s.queue)))
+				s.reportDrops(reported)
+				return
+			}
 			// The rows wait in the queue, and are dropped at its tail, until the sink is back.
 			select {
 			case <-time.After(retryWait):
 			case <-report.C:
 				reported = s.reportDrops(reported)
 			case <-s.stop:
-				if !s.flush(batch) {
-					s.dropped.Add(int64(len(batch) + len(s.queue)))
-					s.reportDrops(reported)
-					return
-				}
+				last = true // one more try, at once
 			}
 		}
 	}

@@ -214,6 +214,25 @@ func TestASinkThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
+// The end of the gateway comes while the sink waits for its database, which is back by then: the rows are written, and once.
+func TestTheLastTryWritesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{err: errors.New("down")}
+		s := newSink(w, Options{})
+		s.Audit(row(1))
+		synctest.Wait()
+		w.mu.Lock()
+		w.err = nil
+		w.mu.Unlock()
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s.Stats() != (Stats{Written: 1}) || len(w.rows) != 1 {
+			t.Errorf("%+v, %d rows kept, want one", s.Stats(), len(w.rows))
+		}
+	})
+}
+
 type lockedWriter struct {
 	mu *sync.Mutex
 	b  *strings.Builder

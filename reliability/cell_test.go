@@ -149,8 +149,8 @@ func (c cell) run(t *testing.T, s *shop) {
 		}
 	}
 	if w.remote != nil {
-		w.remote.misbehave("")
-		p.g.must("after", "remote", "query_rag", arguments{"collection": "remote", "query": "payment gateway answers 502"})
+		p.g.must("after", "remote-runbook", "query_rag", remoteRunbook(""))
+		p.g.must("after", "remote-logs", "query_logs", remoteLogs())
 		if w.remote.strayed > 0 {
 			t.Error("a redirect was followed")
 		}

@@ -223,6 +223,8 @@ func (w *world) writeConfig(name string) (file, audit string) {
 	if w.remote != nil {
 		cfg["rag"].(map[string]any)["collections"].(map[string]any)["remote"] = map[string]any{"description": "over HTTP", "mask": secrets[:3],
 			"dify": map[string]any{"url": w.remote.srv.URL, "knowledge_id": "kb", "api_key": c["remote key"]}}
+		cfg["logs"].(map[string]any)["topics"].(map[string]any)["remote"] = map[string]any{"description": "over HTTP", "mask": secrets,
+			"victorialogs": map[string]any{"url": w.remote.srv.URL, "headers": map[string]string{"Authorization": "Bearer " + c["remote key"]}}}
 	}
 	if w.o.registered != nil {
 		cfg["runs"].(map[string]any)["mode"] = "registered"

@@ -348,7 +348,7 @@ func (w *world) checkAuditTable(gateways []*gateway) {
 	}
 	lines := strings.Count(out, "\n")
 	if want := len(w.attempts); lines+drops != want {
-		w.broken(i7, "%d rows and %d drops for %d calls", lines, drops, want)
+		w.broken(i7, "%d rows and %d drops for %d calls\n%s", lines, drops, want, out)
 	}
 }
 
