@@ -12,10 +12,8 @@ import (
 )
 
 const (
-	// pageBytes bounds the events of one answer: 5000 of 1.6 KiB. With larger ones fewer are asked for.
+	// pageBytes bounds the events of one answer: 5000 of 1.6 KiB. With larger ones fewer are asked for; one that is larger by itself is too large to be searched.
 	pageBytes = 8 << 20
-	// maxEvent bounds one event, as it does in files; what is longer is cut and says so.
-	maxEvent = 256 << 10
 	// rowBytes is what an event costs beside its text.
 	rowBytes = 64
 )
@@ -42,7 +40,6 @@ type row struct {
 	time       int64
 	start, end int
 	labels     []logs.Label
-	cut        bool
 }
 
 // reset empties the page for an answer to a.
@@ -58,7 +55,6 @@ func (p *Page) Add(t int64, text []byte, labels []logs.Label) error {
 	if t < p.from || t >= p.to {
 		return fault.New(fault.BackendError, "window.Add", errRange)
 	}
-	text, cut := shorten(text)
 	p.used += len(text) + rowBytes
 	for _, l := range labels {
 		p.used += len(l.Key) + len(l.Value)
@@ -68,20 +64,8 @@ func (p *Page) Add(t int64, text []byte, labels []logs.Label) error {
 	}
 	start := len(p.text)
 	p.text = append(p.text, text...)
-	p.rows = append(p.rows, row{time: t, start: start, end: len(p.text), labels: labels, cut: cut})
+	p.rows = append(p.rows, row{time: t, start: start, end: len(p.text), labels: labels})
 	return nil
-}
-
-// shorten cuts an event that is too long behind a blank, so that no value is cut in two.
-func shorten(b []byte) ([]byte, bool) {
-	if len(b) <= maxEvent {
-		return b, false
-	}
-	b = b[:maxEvent]
-	if i := bytes.LastIndexAny(b, " \t\n,;"); i > maxEvent/2 {
-		b = b[:i]
-	}
-	return b, true
 }
 
 func (p *Page) unitOf(t int64) int64 { return t - ((t%p.unit)+p.unit)%p.unit }
@@ -118,7 +102,7 @@ func (p *Page) emit(lane logs.Lane, from int64) error {
 		if r.time < from {
 			continue
 		}
-		if err := lane.Emit(logs.Event{Time: r.time, Text: p.text[r.start:r.end], Labels: r.labels, Cut: r.cut}); err != nil {
+		if err := lane.Emit(logs.Event{Time: r.time, Text: p.text[r.start:r.end], Labels: r.labels}); err != nil {
 			return err
 		}
 	}
