@@ -3,6 +3,7 @@ package folder
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -66,7 +67,7 @@ func (x *Index) Build(ctx context.Context, progress Progress) (Summary, error) {
 // building the same.
 func (x *Index) update(ctx context.Context, progress Progress) (Summary, error) {
 	began := time.Now()
-	list, err := scan(x.o.Path)
+	list, err := scan(x.o.Path, x.o.Redactor)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -78,7 +79,7 @@ func (x *Index) update(ctx context.Context, progress Progress) (Summary, error) 
 		return Summary{}, err
 	}
 	changed := 0
-	if p := x.compare(g, list); g == nil || !p.empty() {
+	if p := x.compare(g, list); g == nil || !p.empty() || x.lost(ctx, file, g) {
 		unlock, err := lockFile(ctx, file)
 		if err != nil {
 			return Summary{}, storeError("folder.lock", err)
@@ -88,10 +89,10 @@ func (x *Index) update(ctx context.Context, progress Progress) (Summary, error) 
 		x.adopt(ctx) // another process may have done the work
 		g = x.gen
 		x.mu.Unlock()
-		if list, err = scan(x.o.Path); err != nil {
+		if list, err = scan(x.o.Path, x.o.Redactor); err != nil {
 			return Summary{}, err
 		}
-		if p = x.compare(g, list); g == nil || !p.empty() {
+		if p = x.compare(g, list); g == nil || !p.empty() || x.lost(ctx, file, g) {
 			next, n, err := x.build(ctx, file, g, list, p, progress)
 			if err != nil {
 				return Summary{}, storeError("folder.Build", err)
@@ -110,12 +111,12 @@ func (x *Index) update(ctx context.Context, progress Progress) (Summary, error) 
 func (x *Index) finish(g *generation, list listing, began time.Time, changed int) Summary {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.checked = time.Now()
+	x.checked = began
 	x.pause = min(max(time.Since(began)*costs, minPause), maxPause)
 	sum := Summary{Files: len(g.docs), Chunks: int(g.stats.chunks), Unchanged: len(g.docs) - changed, Skipped: list.skips}
 	for _, f := range list.files {
-		if s, ok := x.seen[f.path]; ok && s.skip != "" {
-			sum.Skipped = append(sum.Skipped, Skip{f.path, s.skip})
+		if s, ok := x.seen[f.name]; ok && s.skip != "" {
+			sum.Skipped = append(sum.Skipped, Skip{f.name, s.skip})
 		}
 	}
 	return sum
@@ -129,19 +130,32 @@ type plan struct {
 
 func (p *plan) empty() bool { return len(p.read) == 0 && len(p.gone) == 0 }
 
-// compare finds the files whose size or time differ from what the index knows.
+// lost tells that the index file is neither the generation in use nor one to take over: somebody removed or damaged it, and without a new one a process that starts
+// later would find nothing. An index of other rules is not lost: two configurations must not take turns in building.
+func (x *Index) lost(ctx context.Context, file string, g *generation) bool {
+	if st, err := stampOf(file); err != nil || st == g.stamp {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	other, err := openGeneration(ctx, file, x.fingerprint())
+	if err == nil {
+		other.close()
+	}
+	return err != nil && !errors.Is(err, errForeign) && ctx.Err() == nil
+}
+
+// compare finds the files whose size or times differ from what the index knows.
 func (x *Index) compare(g *generation, list listing) plan {
 	var p plan
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	here := make(map[string]bool, len(list.files))
 	for _, f := range list.files {
-		here[f.path] = true
-		d := g.byName(f.path)
-		if s, ok := x.seen[f.path]; ok && s.entry == f && (s.skip != "" && d == nil || d != nil && s.hash == d.hash) {
+		here[f.name] = true
+		d := g.byName(f.name)
+		if s, ok := x.seen[f.name]; ok && s.entry == f && (s.skip != "" && d == nil || d != nil && s.hash == d.hash) {
 			continue
 		}
-		if d == nil || d.size != f.size || d.mtime != f.mtime {
+		if d == nil || d.size != f.size || d.mtime != f.mtime || d.ctime != f.ctime {
 			p.read = append(p.read, f)
 		}
 	}
@@ -163,15 +177,22 @@ func (x *Index) compare(g *generation, list listing) plan {
 // settled is the age from which a file's time can be trusted: a second write within the clock's grain would leave no trace in size and time.
 const settled = 2 * time.Second
 
-// build writes the next generation beside the file, renames it into place and opens it. It returns nil when the files hold what is indexed already. changed counts
-// the documents with other text than before.
+// touched is when the file was last written or replaced.
+func (f *entry) touched() time.Time { return time.Unix(0, max(f.mtime, f.ctime)) }
+
+// build writes the next generation beside the file, renames it into place and opens it. It returns nil when there is nothing to write. changed counts the documents
+// with other text than before.
 func (x *Index) build(ctx context.Context, file string, g *generation, list listing, p plan, progress Progress) (next *generation, changed int, err error) {
-	// When more than half is new, building from nothing is as quick and leaves no free pages behind.
+	// When more than half is new, building from nothing is as quick and leaves no free pages behind. Only the generation in use may be copied: what else lies in the
+	// file's place may be damaged, or hold text that was redacted by other rules.
 	fresh := g == nil || (len(p.read)+len(p.gone))*2 > len(g.docs)
+	if st, err := stampOf(file); g != nil && (err != nil || st != g.stamp) {
+		fresh = true
+	}
 	if fresh {
 		p = plan{read: list.files}
 	}
-	w := &writer{ctx: ctx, file: file, fresh: fresh}
+	w := &writer{ctx: ctx, file: file, fresh: fresh, last: g}
 	defer w.close()
 	if fresh {
 		if err := w.open(); err != nil {
@@ -179,20 +200,24 @@ func (x *Index) build(ctx context.Context, file string, g *generation, list list
 		}
 	}
 	err = x.read(ctx, p.read, progress, func(f entry, d *document, bad error) error {
-		old := g.byName(f.path)
+		old := g.byName(f.name)
 		if d != nil && (old == nil || old.hash != d.hash) {
 			changed++
 		}
 		if d != nil && (fresh || old == nil || old.hash != d.hash) {
-			if time.Since(time.Unix(0, f.mtime)) < settled {
+			if time.Since(f.touched()) < x.grain {
 				f.mtime = 0 // looked at again next time
 			}
-			x.forget(f.path)
+			x.forget(f.name)
 			return w.put(d, f)
+		}
+		if d != nil && time.Since(f.touched()) >= x.grain { // the same text under a new time, which the next process should not have to find out again
+			x.forget(f.name)
+			return w.touch(f)
 		}
 		x.remember(f, d, bad)
 		if d == nil && old != nil && !fresh {
-			return w.remove(f.path)
+			return w.remove(f.name)
 		}
 		return nil
 	})
@@ -222,12 +247,12 @@ func (x *Index) remember(f entry, d *document, bad error) {
 	} else {
 		s.skip = readReason(bad)
 	}
-	if time.Since(time.Unix(0, f.mtime)) < settled || d == nil && !contentReason(bad) {
+	if time.Since(f.touched()) < x.grain || d == nil && !contentReason(bad) {
 		s.entry.mtime = 0 // looked at again next time: rights, too, may change without a trace in size and time
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.seen[f.path] = s
+	x.seen[f.name] = s
 }
 
 func (x *Index) forget(path string) {
@@ -269,7 +294,7 @@ func (x *Index) read(ctx context.Context, files []entry, progress Progress, use 
 		readers.Go(func() {
 			for f := range work {
 				r := result{file: f}
-				r.doc, r.err = x.readOne(root, f.path)
+				r.doc, r.err = x.readOne(root, f)
 				ready <- r
 			}
 		})
@@ -309,15 +334,16 @@ func (x *Index) read(ctx context.Context, files []entry, progress Progress, use 
 	return err
 }
 
-func (x *Index) readOne(root *os.Root, path string) (*document, error) {
-	b, err := readFile(root, path)
+func (x *Index) readOne(root *os.Root, f entry) (*document, error) {
+	b, err := readFile(root, f.path)
 	if err != nil {
 		return nil, err
 	}
-	d, err := readDocument(path, b, x.o.Redactor)
+	d, err := readDocument(f.path, b, x.o.Redactor)
 	if err != nil {
 		return nil, err
 	}
+	d.path = f.name
 	d.terms = analyse(&d)
 	return &d, nil
 }

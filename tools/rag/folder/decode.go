@@ -8,6 +8,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/simplifiedchinese"
+
 	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
@@ -15,22 +17,22 @@ import (
 // Reasons why a file is skipped. They are shown beside its name.
 var (
 	errBinary   = errors.New("binary content")
-	errEncoding = errors.New("neither UTF-8 nor UTF-16 text")
+	errEncoding = errors.New("neither UTF-8, UTF-16 nor GB 18030 text")
 	errEmpty    = errors.New("no text")
 )
 
 // maxInvalid is the share of broken bytes (1 in 50) up to which a file still counts as UTF-8: a stray Latin-1 word in a runbook should not hide the rest.
 const maxInvalid = 50
 
-// decode turns a file's bytes into clean text: UTF-8 in NFC with \n line ends, without control, bidi and zero-width characters.
+// decode turns a file's bytes (UTF-8, UTF-16 with a mark, GB 18030) into clean text: UTF-8 in NFC with \n line ends, without control, bidi and zero-width characters.
 func decode(b []byte) (string, error) {
 	var s string
 	switch {
 	case bytes.HasPrefix(b, []byte{0xEF, 0xBB, 0xBF}):
 		s = string(b[3:])
-	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}) && len(b)%2 == 0:
+	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}): // half a unit at the end of a cut file is dropped
 		s = fromUTF16(b[2:], binary.LittleEndian)
-	case bytes.HasPrefix(b, []byte{0xFE, 0xFF}) && len(b)%2 == 0:
+	case bytes.HasPrefix(b, []byte{0xFE, 0xFF}):
 		s = fromUTF16(b[2:], binary.BigEndian)
 	case bytes.IndexByte(b, 0) >= 0:
 		return "", errBinary
@@ -38,10 +40,11 @@ func decode(b []byte) (string, error) {
 		s = string(b)
 	}
 	if !utf8.ValidString(s) {
-		if bad := countInvalid(s); bad*maxInvalid > len(s) {
+		if bad := countInvalid(s); bad*maxInvalid <= len(s) {
+			s = strings.ToValidUTF8(s, "\uFFFD")
+		} else if s = fromChinese(b); s == "" {
 			return "", errEncoding
 		}
-		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.ReplaceAll(s, "\r", "\n")
@@ -58,6 +61,33 @@ func fromUTF16(b []byte, order binary.ByteOrder) string {
 		u[i] = order.Uint16(b[2*i:])
 	}
 	return string(utf16.Decode(u))
+}
+
+// fromChinese decodes GB 18030, the encoding of Chinese text on older systems, or gives "". It is recognised by its common characters, the two-byte rows of GB 2312,
+// which text of a European encoding does not hit: there a byte over 0xA0 is followed by a plain letter or a blank most of the time.
+func fromChinese(b []byte) string {
+	common, other := 0, 0
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c < 0x80:
+		case i+1 < len(b) && c >= 0xA1 && c <= 0xF7 && b[i+1] >= 0xA1 && b[i+1] != 0xFF:
+			common++
+			i++
+		case i+1 < len(b) && c > 0x80 && c < 0xFF && b[i+1] >= 0x30:
+			other++
+			i++
+		default:
+			return ""
+		}
+	}
+	if common < 20*other {
+		return ""
+	}
+	out, err := simplifiedchinese.GB18030.NewDecoder().Bytes(b)
+	if err != nil || bytes.ContainsRune(out, utf8.RuneError) {
+		return ""
+	}
+	return string(out)
 }
 
 func countInvalid(s string) (n int) {

@@ -12,7 +12,7 @@ import (
 
 // document is a file as the index knows it: visible, redacted text only.
 type document struct {
-	path   string // relative to the folder, with slashes
+	path   string // relative to the folder, with slashes; redacted
 	title  string
 	tags   string
 	id     string // front-matter id, "" if there is none
@@ -39,7 +39,7 @@ var formats = map[string]format{"": markdown, ".md": markdown, ".markdown": mark
 // readDocument turns a file into a document. The order matters: hidden text goes first, so that a comment cannot hide half of a secret, and redaction comes before
 // anything is cut.
 func readDocument(name string, b []byte, r *redact.Redactor) (document, error) {
-	d := document{path: name}
+	d := document{path: safeName(name, r)}
 	s, err := decode(b)
 	if err != nil {
 		return d, err
@@ -72,7 +72,7 @@ func readDocument(name string, b []byte, r *redact.Redactor) (document, error) {
 	} else {
 		heading, d.chunks = splitMarkdown(s)
 	}
-	for _, t := range []string{fm.title, heading, pageTitle, strings.TrimSuffix(path.Base(name), path.Ext(name))} {
+	for _, t := range []string{fm.title, heading, pageTitle, strings.TrimSuffix(path.Base(d.path), path.Ext(d.path))} {
 		if t = plainHeading(strings.TrimSpace(t)); t != "" {
 			d.title = t
 			break

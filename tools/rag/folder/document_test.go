@@ -69,6 +69,27 @@ func TestUTF16IsRead(t *testing.T) {
 	if err != nil || d.title != "硸" {
 		t.Errorf("readDocument = %q, %v", d.title, err)
 	}
+	if d, err = readDocument("a.md", append(le, 'x'), redactor(t)); err != nil || d.title != "硸" {
+		t.Errorf("cut in the middle of a unit: %q, %v", d.title, err)
+	}
+}
+
+// Attack: a folder of runbooks written on an old Chinese system. They were skipped. Text in other encodings must not turn into Chinese.
+func TestGB18030IsReadAndNothingElseIsTakenForIt(t *testing.T) {
+	t.Parallel()
+	gb := []byte("# \xb4\xc5\xc5\xcc\xb8\xe6\xbe\xaf\n\n\xc7\xe5\xc0\xed\xc8\xd5\xd6\xbe\xce\xc4\xbc\xfe\xa1\xa3\n")
+	d, err := readDocument("a.md", gb, redactor(t))
+	if err != nil || d.title != "磁盘告警" || !strings.Contains(d.chunks[0].text, "清理日志文件。") {
+		t.Errorf("readDocument = %q %v, %v", d.title, d.chunks, err)
+	}
+	for name, in := range map[string]string{
+		"Latin-1":      "caf\xe9 d\xe9j\xe0 vu \xe0 la fen\xeatre",
+		"Windows-1251": "\xc4\xe8\xf1\xea \xef\xe5\xf0\xe5\xef\xee\xeb\xed\xe5\xed \xed\xe0 \xf5\xee\xf1\xf2\xe5",
+	} {
+		if _, err := readDocument("a.md", []byte(in), redactor(t)); err != errEncoding {
+			t.Errorf("%s: %v, want %v", name, err, errEncoding)
+		}
+	}
 }
 
 func TestALongListingKeepsItsFenceInEveryChunk(t *testing.T) {

@@ -86,11 +86,22 @@ func (w *pageWriter) element(n *html.Node, depth int) bool {
 	case atom.Li:
 		w.line("- ")
 	case atom.Tr:
-		w.line("| ")
+		w.row(n, depth)
+		return true
 	case atom.Td, atom.Th:
 		w.children(n, depth)
 		w.b.WriteString(" | ")
 		w.space = false
+		return true
+	case atom.Dt:
+		w.line("")
+		w.children(n, depth)
+		w.b.WriteByte(':')
+		w.space = true
+		return true
+	case atom.Dd:
+		w.children(n, depth)
+		w.line("")
 		return true
 	case atom.Br:
 		w.line("")
@@ -101,6 +112,25 @@ func (w *pageWriter) element(n *html.Node, depth int) bool {
 		return true
 	}
 	return false
+}
+
+// row writes a row of a table, and below a row of headings the rule by which Markdown and the redactor know one.
+func (w *pageWriter) row(n *html.Node, depth int) {
+	w.line("| ")
+	w.children(n, depth)
+	cells, headings := 0, 0
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch c.DataAtom {
+		case atom.Th:
+			headings++
+			cells++
+		case atom.Td:
+			cells++
+		}
+	}
+	if headings > 1 && headings == cells {
+		w.line("|" + strings.Repeat("---|", cells))
+	}
 }
 
 func hiddenNode(n *html.Node) bool {

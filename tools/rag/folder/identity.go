@@ -22,7 +22,7 @@ type known struct {
 //  1. a front-matter id, as long as no other document of the folder carries the same one;
 //  2. the id that this path had, if the text is unchanged;
 //  3. the id that this text had at a path that no longer holds it: the file was moved;
-//  4. the id that this path had: the file was edited;
+//  4. the id that this path had: the file was edited, perhaps while it was away;
 //  5. the id of a vanished file of the same name and title: moved and edited at once;
 //  6. a new one, made of the text.
 //
@@ -86,6 +86,11 @@ func assignIDs(space string, docs []*document, before []known) map[string]string
 			claim(d, k.docID)
 		}
 	}
+	for _, k := range sortedKnown(before) {
+		if d := now[k.path]; d != nil && k.gone != 0 {
+			claim(d, k.docID)
+		}
+	}
 	for _, d := range docs {
 		for _, k := range movedName[path.Base(d.path)+"\x00"+d.title] {
 			if claim(d, k.docID) {
@@ -99,6 +104,41 @@ func assignIDs(space string, docs []*document, before []known) map[string]string
 		}
 	}
 	return ids
+}
+
+// copies are the paths of documents whose text another one had first: it carries its front-matter id, or the id that belongs to the text, or was known longer.
+// An excerpt is shown under the first, so that a copy in another folder does not change what a citation names.
+func copies(space string, docs []*document, ids map[string]string, before []known) map[string]bool {
+	older := make(map[string]bool, len(before))
+	for _, k := range before {
+		older[k.docID] = true
+	}
+	rank := func(d *document) int {
+		switch id := ids[d.path]; {
+		case d.id != "" && id == makeID("id", space, d.id):
+			return 0
+		case id == makeID("text", space, d.hash):
+			return 1
+		case older[id]:
+			return 2
+		}
+		return 3
+	}
+	first := make(map[string]*document, len(docs))
+	out := map[string]bool{}
+	for _, d := range docs { // in the order of paths
+		f := first[d.hash]
+		switch {
+		case f == nil:
+			first[d.hash] = d
+		case rank(d) < rank(f):
+			first[d.hash] = d
+			out[f.path] = true
+		default:
+			out[d.path] = true
+		}
+	}
+	return out
 }
 
 // sortedKnown puts present entries before vanished ones, the latest first.

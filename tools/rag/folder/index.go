@@ -50,6 +50,7 @@ type Index struct {
 	seen     map[string]seenFile // what reading a file told, for files whose stat alone does not settle it
 	provider provider
 	tempDir  string
+	grain    time.Duration // settled, shorter in tests
 	closed   bool
 	lastSkip []Skip
 }
@@ -74,7 +75,7 @@ func New(o Options) (*Index, error) {
 		o.Redactor = r
 	}
 	life, cancel := context.WithCancel(context.Background())
-	return &Index{o: o, life: life, cancel: cancel, provider: provider{e: o.Embedder}, users: map[*generation]int{}, seen: map[string]seenFile{}}, nil
+	return &Index{o: o, life: life, cancel: cancel, provider: provider{e: o.Embedder}, grain: settled, users: map[*generation]int{}, seen: map[string]seenFile{}}, nil
 }
 
 // How often the folder is compared with its index. A comparison of ten thousand files takes some 50 ms and one of ten takes none, so the pause follows the cost: at
@@ -98,8 +99,9 @@ const (
 // up to date, the context's when it ends.
 func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (rag.Answer, error) {
 	q.Text = x.o.Redactor.Text(q.Text, nil)
+	asked, since := time.Now(), time.Time{}
 	for {
-		g, pending, err := x.current(ctx)
+		g, pending, err := x.current(ctx, since)
 		if err != nil {
 			return rag.Answer{}, err
 		}
@@ -109,6 +111,11 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 			return rag.Answer{}, storeError("folder.Search", err)
 		}
 		if pending == nil {
+			if len(ans.Hits) == 0 && x.comparedAt().Before(asked) {
+				// That the folder held nothing a moment ago does not answer a question about now.
+				since = asked
+				continue
+			}
 			if !whole && len(ans.Hits) == 0 {
 				return rag.Answer{}, fault.New(fault.BackendIncomplete, "folder.Search", errNoVectors)
 			}
@@ -199,15 +206,23 @@ func (r *refresh) failed() error {
 	}
 }
 
-// current gives the generation to search and, when that is not known to be up to date, the refresh that will make it so. The caller releases the generation.
-func (x *Index) current(ctx context.Context) (*generation, *refresh, error) {
+// comparedAt is when the folder was last found to be as indexed.
+func (x *Index) comparedAt() time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.checked
+}
+
+// current gives the generation to search and, when that is not known to be up to date, the refresh that will make it so. Up to date is what was compared with the
+// folder a short while ago, and not before since. The caller releases the generation.
+func (x *Index) current(ctx context.Context, since time.Time) (*generation, *refresh, error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
 		return nil, nil, fault.New(fault.Internal, "folder.Search", errors.New("closed"))
 	}
 	x.adopt(ctx)
-	if x.gen != nil && x.refresh == nil && time.Since(x.checked) < x.pause {
+	if x.gen != nil && x.refresh == nil && time.Since(x.checked) < x.pause && !x.checked.Before(since) {
 		defer x.mu.Unlock()
 		return x.acquire(), nil, nil
 	}
@@ -315,7 +330,7 @@ func (x *Index) file() (string, error) {
 
 // Check tells whether the folder can be listed. It builds nothing.
 func (x *Index) Check(ctx context.Context) error {
-	l, err := scan(x.o.Path)
+	l, err := scan(x.o.Path, x.o.Redactor)
 	if err != nil {
 		return err
 	}

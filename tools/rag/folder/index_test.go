@@ -281,7 +281,7 @@ func TestBadFilesAreReportedByNameAndStopNothing(t *testing.T) {
 	for _, s := range sum.Skipped {
 		got[s.Path] = s.Reason
 	}
-	want := map[string]string{"binary.md": "binary content", "latin.txt": "neither UTF-8 nor UTF-16 text", "empty.md": "no text", "image.png": "unsupported type .png", "huge.txt": "larger than 8 MiB",
+	want := map[string]string{"binary.md": "binary content", "latin.txt": "neither UTF-8, UTF-16 nor GB 18030 text", "empty.md": "no text", "image.png": "unsupported type .png", "huge.txt": "larger than 8 MiB",
 		"out.md": "link that leads out of the folder or nowhere", "self.md": "link that leads out of the folder or nowhere"}
 	for _, name := range []string{"outdir", "loop"} { // read as files without an extension or as links to folders, never entered
 		if _, ok := got[name]; !ok {

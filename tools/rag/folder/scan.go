@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	"github.com/seed-069badc9/mcp-gateway/redact"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
 // Bounds of a folder. A runbook is some KiB; what is larger is a data file that got in by mistake.
@@ -23,9 +25,11 @@ const (
 
 // entry is a file as the directory lists it.
 type entry struct {
-	path  string // relative, with slashes
+	path  string // relative, with slashes: for opening the file, never to be kept or shown
+	name  string // what the index and every message call it: the path, redacted and clean
 	size  int64
 	mtime int64 // nanoseconds
+	ctime int64 // of the last change of anything, which no program sets back; 0 where the system does not tell
 }
 
 // Skip is a file that is not in the index, and why.
@@ -36,14 +40,35 @@ type Skip struct {
 
 // listing is what a folder holds, in the order of paths.
 type listing struct {
-	files []entry
-	skips []Skip
+	files    []entry
+	skips    []Skip
+	redactor *redact.Redactor
+}
+
+// safeName is a path as it may be kept and shown. People put passwords into file names, too, and a name may hold anything that a terminal obeys.
+func safeName(p string, r *redact.Redactor) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(r.Text(redact.Clean(lex.Normalize(strings.ToValidUTF8(p, "\uFFFD"))), nil))
+}
+
+// name gives the files their names. Of two paths that differ only in what is hidden the second gets a number: a digest would let a reader test guesses.
+func (l *listing) name() {
+	taken := make(map[string]int, len(l.files))
+	for i := range l.files {
+		f := &l.files[i]
+		safe := safeName(f.path, l.redactor)
+		f.name = safe
+		for taken[f.name] > 0 {
+			taken[safe]++
+			f.name = fmt.Sprintf("%s (%d)", safe, taken[safe])
+		}
+		taken[f.name] = 1
+	}
 }
 
 // scan lists a folder. Nothing outside of it is ever looked at: links to files are followed only while they stay inside, links to folders never, and hidden names
 // (.git, ..data) are passed over. A folder that cannot be listed is an error, as an index built from half a folder would look complete.
-func scan(dir string) (listing, error) {
-	var l listing
+func scan(dir string, r *redact.Redactor) (listing, error) {
+	l := listing{redactor: r}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return l, folderError("folder.scan", err)
@@ -90,7 +115,7 @@ func scan(dir string) (listing, error) {
 			l.skip(p, "the folder holds more than an index may")
 		default:
 			total += info.Size()
-			l.files = append(l.files, entry{p, info.Size(), info.ModTime().UnixNano()})
+			l.files = append(l.files, entry{path: p, size: info.Size(), mtime: info.ModTime().UnixNano(), ctime: changeTime(info)})
 		}
 		return nil
 	})
@@ -98,13 +123,14 @@ func scan(dir string) (listing, error) {
 		return l, folderError("folder.scan", err)
 	}
 	sort.Slice(l.files, func(i, j int) bool { return l.files[i].path < l.files[j].path })
+	l.name()
 	sort.Slice(l.skips, func(i, j int) bool { return l.skips[i].Path < l.skips[j].Path })
 	return l, nil
 }
 
 func (l *listing) skip(p, reason string) {
 	if len(l.skips) < maxFiles {
-		l.skips = append(l.skips, Skip{p, reason})
+		l.skips = append(l.skips, Skip{safeName(p, l.redactor), reason})
 	}
 }
 

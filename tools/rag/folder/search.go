@@ -130,12 +130,40 @@ func (g *generation) rank(ctx context.Context, terms []term) ([]candidate, error
 		}
 	}
 	slices.SortFunc(found, byScore)
+	originalsFirst(found)
 	return found, nil
 }
 
 // byScore puts the better document first; of equal ones the path decides, so that answers are deterministic.
 func byScore(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.doc.path, b.doc.path))
+}
+
+// originalsFirst gives a document that has copies the place of the best of them: their paths may suit a query better, but the text is the same, and it is to be found
+// under the same doc_id whoever copied it.
+func originalsFirst(found []candidate) {
+	place := make(map[string]int, len(found))
+	for i := range found {
+		c := &found[i]
+		first, again := place[c.doc.hash]
+		if !again {
+			place[c.doc.hash] = i
+			continue
+		}
+		c.score = found[first].score
+	}
+	if len(place) == len(found) {
+		return
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		if c := cmp.Compare(place[a.doc.hash], place[b.doc.hash]); c != 0 || a.doc.copy == b.doc.copy {
+			return c
+		}
+		if a.doc.copy {
+			return 1
+		}
+		return -1
+	})
 }
 
 // top keeps the maxRanked best candidates in order. Most of thousands are worse than all of them, which costs one comparison.

@@ -16,14 +16,14 @@ import (
 
 // formatVersion changes with the schema, the tokeniser, the splitter or anything else that makes an index of yesterday wrong. Another version is built anew;
 // identities are carried over.
-const formatVersion = "rag-3"
+const formatVersion = "rag-4"
 
 // schema of an index file. The full-text table is contentless: it holds terms only, and the text lies beside it. A chunk's rowid is doc<<chunkBits | ordinal, so
 // that a posting names its document without a look-up.
 const schema = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE docs (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, fm_id TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, hash TEXT NOT NULL,
-  size INTEGER NOT NULL, mtime INTEGER NOT NULL, chunks INTEGER NOT NULL, stats BLOB NOT NULL);
+  size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, chunks INTEGER NOT NULL, copy INTEGER NOT NULL, stats BLOB NOT NULL);
 CREATE TABLE chunks (id INTEGER PRIMARY KEY, heading TEXT NOT NULL, text TEXT NOT NULL, digest TEXT NOT NULL, vkey TEXT NOT NULL, stats BLOB NOT NULL);
 CREATE TABLE identity (path TEXT NOT NULL, doc_id TEXT NOT NULL, hash TEXT NOT NULL, title TEXT NOT NULL, gone INTEGER NOT NULL);
 CREATE TABLE vectors (key TEXT PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
@@ -59,12 +59,13 @@ type docRow struct {
 	id        int64
 	path      string
 	docID     string
-	fmID      string
 	title     string
 	hash      string
 	size      int64
 	mtime     int64
+	ctime     int64
 	chunks    int
+	copy      bool // of a document that had its text first
 	stats     stats
 	titleMass float64
 }
@@ -88,7 +89,10 @@ func dsn(path, options string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: options}).String()
 }
 
-var errFormat = errors.New("index of another format")
+var (
+	errFormat  = errors.New("index of another format")
+	errForeign = errors.New("index of other rules") // a whole index, of another version or another configuration
+)
 
 // openGeneration opens the file for reading. errFormat means that it must be built anew; fs.ErrNotExist that there is none.
 func openGeneration(ctx context.Context, path, fingerprint string) (*generation, error) {
@@ -131,7 +135,10 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 		return err
 	}
 	if g.meta["format"] != formatVersion || g.meta["fingerprint"] != fingerprint {
-		return fmt.Errorf("format %q", g.meta["format"])
+		if g.meta["format"] == "" {
+			return fmt.Errorf("no format")
+		}
+		return errForeign
 	}
 	if err := g.loadDocs(ctx); err != nil {
 		return err
@@ -158,7 +165,7 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 const maxHeld = 24 << 20
 
 func (g *generation) loadDocs(ctx context.Context) error {
-	rows, err := g.db.QueryContext(ctx, `SELECT id, path, doc_id, title, hash, size, mtime, chunks, stats FROM docs ORDER BY path`)
+	rows, err := g.db.QueryContext(ctx, `SELECT id, path, doc_id, title, hash, size, mtime, ctime, chunks, copy, stats FROM docs ORDER BY path`)
 	if err != nil {
 		return err
 	}
@@ -169,7 +176,7 @@ func (g *generation) loadDocs(ctx context.Context) error {
 	for rows.Next() {
 		var d docRow
 		var blob sql.RawBytes
-		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.title, &d.hash, &d.size, &d.mtime, &d.chunks, &blob); err != nil {
+		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.title, &d.hash, &d.size, &d.mtime, &d.ctime, &d.chunks, &d.copy, &blob); err != nil {
 			return err
 		}
 		s := stats(blob)
@@ -237,6 +244,10 @@ func readKnown(ctx context.Context, path string) []known {
 		return nil
 	}
 	defer db.Close()
+	return knownIn(ctx, db)
+}
+
+func knownIn(ctx context.Context, db *sql.DB) []known {
 	rows, err := db.QueryContext(ctx, `SELECT path, doc_id, hash, title, gone FROM identity ORDER BY path, doc_id`)
 	if err != nil {
 		return nil

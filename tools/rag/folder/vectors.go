@@ -203,6 +203,8 @@ type provider struct {
 	busy  bool      // vectors are being made
 }
 
+var errReplaced = errors.New("the index file is not the one in use")
+
 var errPaused = errors.New("the embedder failed a moment ago")
 
 // embed asks for vectors unless the embedder failed a moment ago. Its errors other than the context's stop asking for a while.
@@ -344,7 +346,14 @@ func (x *Index) publishVectors(ctx context.Context, made map[string][]byte) erro
 		return err
 	}
 	defer unlock()
-	w := &writer{ctx: ctx, file: file}
+	x.mu.Lock()
+	x.adopt(ctx)
+	g := x.gen
+	x.mu.Unlock()
+	if st, err := stampOf(file); err != nil || g == nil || st != g.stamp {
+		return errors.Join(errReplaced, err) // not ours to copy: the next refresh builds one
+	}
+	w := &writer{ctx: ctx, file: file, last: g}
 	defer w.close()
 	if err := w.open(); err != nil {
 		return err

@@ -15,8 +15,9 @@ import (
 type writer struct {
 	ctx   context.Context // of the build: a writer does not outlive it
 	file  string
-	fresh bool // from nothing, else from a copy of the file
-	done  bool // published
+	fresh bool        // from nothing, else from a copy of the file
+	last  *generation // in use until now, may be nil: remembers identities when the file does not
+	done  bool        // published
 
 	before                          []known
 	db                              *sql.DB
@@ -35,7 +36,9 @@ func (w *writer) open() (err error) {
 	if err := os.Remove(w.temp()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	w.before = readKnown(w.ctx, w.file)
+	if w.before = readKnown(w.ctx, w.file); len(w.before) == 0 && w.last != nil {
+		w.before = knownIn(w.ctx, w.last.db)
+	}
 	if w.fresh {
 		f, err := os.OpenFile(w.temp(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -148,6 +151,15 @@ func (w *writer) put(d *document, e entry) error {
 	return w.insert(d, e)
 }
 
+// touch notes the size and the times of a file whose text is as indexed.
+func (w *writer) touch(e entry) error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	_, err := w.tx.ExecContext(w.ctx, `UPDATE docs SET size = ?, mtime = ?, ctime = ? WHERE path = ?`, e.size, e.mtime, e.ctime, e.name)
+	return err
+}
+
 func (w *writer) prepare() (err error) {
 	if err := w.tx.QueryRowContext(w.ctx, `SELECT COALESCE(MAX(id), 0) + 1 FROM docs`).Scan(&w.nextID); err != nil {
 		return err
@@ -156,7 +168,7 @@ func (w *writer) prepare() (err error) {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&w.insDoc, `INSERT INTO docs (id, path, doc_id, fm_id, title, tags, hash, size, mtime, chunks, stats) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&w.insDoc, `INSERT INTO docs (id, path, doc_id, fm_id, title, tags, hash, size, mtime, ctime, chunks, copy, stats) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`},
 		{&w.insChunk, `INSERT INTO chunks (id, heading, text, digest, vkey, stats) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&w.insFTS, `INSERT INTO fts (rowid, t) VALUES (?, ?)`},
 		{&w.delFT, `INSERT INTO fts (fts, rowid, t) VALUES ('delete', ?, ?)`},
@@ -172,7 +184,7 @@ func (w *writer) prepare() (err error) {
 func (w *writer) insert(d *document, e entry) error {
 	id := w.nextID
 	w.nextID++
-	if _, err := w.insDoc.ExecContext(w.ctx, id, d.path, d.id, d.title, d.tags, d.hash, e.size, e.mtime, len(d.chunks), []byte(d.terms.doc)); err != nil {
+	if _, err := w.insDoc.ExecContext(w.ctx, id, d.path, d.id, d.title, d.tags, d.hash, e.size, e.mtime, e.ctime, len(d.chunks), []byte(d.terms.doc)); err != nil {
 		return err
 	}
 	for i, c := range d.chunks {
@@ -263,15 +275,16 @@ func (w *writer) identities(space string, before []known) error {
 	if err != nil {
 		return err
 	}
-	upd, err := w.tx.PrepareContext(w.ctx, `UPDATE docs SET doc_id = ? WHERE path = ? AND doc_id <> ?`)
+	upd, err := w.tx.PrepareContext(w.ctx, `UPDATE docs SET doc_id = ?, copy = ? WHERE path = ? AND (doc_id <> ? OR copy <> ?)`)
 	if err != nil {
 		return err
 	}
 	used := make(map[string]bool, len(ids))
+	second := copies(space, docs, ids, before)
 	for _, d := range docs {
 		id := ids[d.path]
 		used[id] = true
-		if _, err := upd.ExecContext(w.ctx, id, d.path, id); err != nil {
+		if _, err := upd.ExecContext(w.ctx, id, second[d.path], d.path, id, second[d.path]); err != nil {
 			return err
 		}
 		if _, err := ins.ExecContext(w.ctx, d.path, id, d.hash, d.title, 0); err != nil {

@@ -2,34 +2,52 @@
 // review a runbook cannot see.
 package visible
 
-import "strings"
+import (
+	"html"
+	"strings"
+)
 
 // Strip removes from Markdown what a reader of the rendered page does not see: HTML comments, script, style and hidden elements, link-reference comments
-// ([//]: # (...)). Code, fenced or inline, is visible and stays as it is.
+// ([//]: # (...)) and definitions that no link or footnote uses. Code, fenced or inline, is visible and stays as it is.
 func Strip(s string) string {
-	if !strings.Contains(s, "<") && !strings.Contains(s, "]:") {
+	defines := strings.Contains(s, "]:")
+	if !defines && !strings.Contains(s, "<") {
 		return s
+	}
+	var used map[string]int
+	if defines {
+		used = labels(s)
 	}
 	var b strings.Builder
 	b.Grow(len(s))
 	var fence Fence
 	failed := map[string]int{}
-	end := 0 // of the line that pos is in
+	end := 0       // of the line that pos is in
+	begins := true // no paragraph goes on in the line: a definition cannot interrupt one
 	for pos := 0; pos < len(s); {
 		if pos >= end { // a new line
 			line, width := CutLine(s[pos:])
 			end = pos + width
 			if fence.Line(line) {
 				b.WriteString(s[pos:end])
-				pos = end
+				pos, begins = end, true
 				continue
 			}
-			if isLinkComment(line) {
-				pos = end
-				continue
+			if defines && (begins || strings.HasPrefix(line, "[//]:")) {
+				if n, seen := definition(s[pos:], used); n > 0 && !seen {
+					pos += n
+					end = pos
+					continue
+				} else if n > 0 {
+					b.WriteString(s[pos : pos+n])
+					pos += n
+					end = pos
+					continue
+				}
 			}
+			begins = strings.TrimSpace(line) == "" || line[0] == '#'
 		}
-		at, kind := hiddenStart(s[pos:end])
+		at, kind := hiddenStart(s[pos:], end-pos)
 		if at < 0 {
 			b.WriteString(s[pos:end])
 			pos = end
@@ -53,43 +71,111 @@ func CutLine(s string) (string, int) {
 	return s, len(s)
 }
 
-func isLinkComment(line string) bool {
-	t := strings.TrimSpace(line)
-	if !strings.HasPrefix(t, "[") {
-		return false
+// maxLabel bounds the label of a link in bytes; Markdown itself allows 999 characters.
+const maxLabel = 1000
+
+// maxDefinitions bounds the definitions of a text that are looked at; further ones count as unused.
+const maxDefinitions = 4096
+
+// labels counts how often the labels that s defines stand in square brackets, definitions included.
+func labels(s string) map[string]int {
+	out := map[string]int{}
+	for i := 0; i < len(s) && len(out) < maxDefinitions; {
+		line, width := CutLine(s[i:])
+		if label, _, ok := strings.Cut(strings.TrimLeft(line, " "), "]:"); ok && label != "" && label[0] == '[' && len(label) <= maxLabel {
+			out[foldLabel(label[1:])] = 0
+		}
+		i += width
+	}
+	open := -1
+	for i := 0; i < len(s) && len(out) > 0; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			open = i + 1
+		case ']':
+			if open >= 0 && i-open <= maxLabel {
+				if label := foldLabel(s[open:i]); out[label] < 2 {
+					if _, ok := out[label]; ok {
+						out[label]++
+					}
+				}
+			}
+			open = -1
+		}
+	}
+	return out
+}
+
+func foldLabel(label string) string { return strings.ToLower(strings.Join(strings.Fields(label), " ")) }
+
+// definition reads a link or footnote definition at the beginning of s and gives its width with its line end, 0 when none begins there. seen tells that it shows:
+// its label is used, counting the definition itself, and is none of those that people write comments with.
+func definition(s string, used map[string]int) (width int, seen bool) {
+	line, width := CutLine(s)
+	t := strings.TrimLeft(line, " ")
+	if len(line)-len(t) > 3 || !strings.HasPrefix(t, "[") {
+		return 0, false
 	}
 	label, rest, ok := strings.Cut(t[1:], "]:")
-	if !ok {
-		return false
+	if !ok || len(label) > maxLabel || strings.ContainsAny(label, "[]") {
+		return 0, false
 	}
 	rest = strings.TrimSpace(rest)
-	switch strings.ToLower(strings.TrimSpace(label)) {
+	switch label = foldLabel(label); label {
 	case "//", "comment", "_", "#", "":
-		return true
+		return width, false
 	}
-	return rest == "#" || strings.HasPrefix(rest, "# ") || strings.HasPrefix(rest, "<> ")
+	if rest == "#" || strings.HasPrefix(rest, "# ") || strings.HasPrefix(rest, "<> ") {
+		return width, false
+	}
+	if label[0] == '^' {
+		return width, used[label] > 1
+	}
+	_, title, _ := strings.Cut(rest, " ")
+	title = strings.TrimSpace(title)
+	if rest == "" || title != "" && strings.IndexByte("\"'(", title[0]) < 0 { // [error]: disk full
+		return 0, false
+	}
+	if title != "" {
+		end := title[0]
+		if end == '(' {
+			end = ')'
+		}
+		if title[1:] == "" || title[len(title)-1] != end { // it goes on in the next lines, but over no blank one
+			paragraph, _, _ := strings.Cut(s[width:min(len(s), width+maxTag)], "\n\n")
+			at := strings.IndexByte(paragraph, end)
+			if at < 0 {
+				return 0, false
+			}
+			_, more := CutLine(s[width+at:])
+			width += at + more
+		}
+	}
+	return width, used[label] > 1
 }
 
 // hiddenTags are elements whose content is never shown.
 var hiddenTags = []string{"script", "style", "template", "noscript", "head", "title"}
 
-// hiddenStart finds the first hidden piece of a line outside of inline code. kind is "--" for a comment, else the element's name.
-func hiddenStart(line string) (at int, kind string) {
+// hiddenStart finds the first hidden piece that begins in the first n bytes of s, a line, outside of inline code. kind is "--" for a comment, else the element's name.
+func hiddenStart(s string, n int) (at int, kind string) {
 	code := false
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
+	for i := 0; i < n; i++ {
+		switch s[i] {
 		case '`':
-			if code || strings.IndexByte(line[i+1:], '`') >= 0 {
+			if code || strings.IndexByte(s[i+1:n], '`') >= 0 {
 				code = !code
 			}
 		case '<':
 			if code {
 				continue
 			}
-			if strings.HasPrefix(line[i:], "<!--") {
+			if strings.HasPrefix(s[i:], "<!--") {
 				return i, "--"
 			}
-			name, attrs := openTag(line[i:])
+			name, attrs := openTag(s[i:])
 			if name == "" {
 				continue
 			}
@@ -106,22 +192,23 @@ func hiddenStart(line string) (at int, kind string) {
 	return -1, ""
 }
 
+// maxTag bounds a tag in bytes; it may go on over line ends.
+const maxTag = 4096
+
 // openTag reads an element's name and attributes, lower-cased. A tag ends at the next mark of either kind, so that a line of a million < is read once.
 func openTag(s string) (name, attrs string) {
 	n := 1
 	for n < len(s) && (lower(s[n]) >= 'a' && lower(s[n]) <= 'z' || n > 1 && s[n] >= '0' && s[n] <= '9') {
 		n++
 	}
-	if n == 1 || n < len(s) && strings.IndexByte(" \t/>", s[n]) < 0 {
+	if n == 1 || n < len(s) && strings.IndexByte(" \t\n/>", s[n]) < 0 {
 		return "", ""
 	}
-	end := n
-	if i := strings.IndexAny(s[n:], "<>"); i >= 0 {
-		end += i
-	} else {
-		end = len(s)
+	attrs = s[n:min(len(s), n+maxTag)]
+	if i := strings.IndexAny(attrs, "<>"); i >= 0 {
+		attrs = attrs[:i]
 	}
-	return strings.ToLower(s[1:n]), strings.ToLower(s[n:end])
+	return strings.ToLower(s[1:n]), strings.ToLower(attrs)
 }
 
 func lower(c byte) byte {
@@ -131,15 +218,21 @@ func lower(c byte) byte {
 	return c
 }
 
+// hidingStyles are declarations, without blanks, under which text is not to be seen.
+var hidingStyles = []string{"display:none", "visibility:hidden", "visibility:collapse", "font-size:0", "font-size:1px", "opacity:0;", `opacity:0"`, `opacity:0'`, "opacity:0!", "color:transparent",
+	"text-indent:-", "left:-9", "right:-9", "top:-9", "clip:rect(0", "clip-path:inset(50%", "clip-path:inset(100%", "scale(0)", "max-height:0;", `max-height:0"`, "content-visibility:hidden"}
+
 // Hides tells attributes that keep an element from being seen.
 func Hides(attrs string) bool {
 	if attrs == "" {
 		return false
 	}
-	squeezed := strings.Join(strings.Fields(attrs), "")
-	for _, mark := range []string{"display:none", "visibility:hidden", "font-size:0", "opacity:0;", `opacity:0"`, `opacity:0'`} {
-		if strings.Contains(squeezed, mark) {
-			return true
+	if strings.Contains(attrs, "style") {
+		squeezed := strings.Join(strings.Fields(html.UnescapeString(attrs)), "")
+		for _, mark := range hidingStyles {
+			if strings.Contains(squeezed, mark) {
+				return true
+			}
 		}
 	}
 	for _, f := range strings.Fields(attrs) {
@@ -154,8 +247,8 @@ func Hides(attrs string) bool {
 // linear however hostile the text is.
 const maxFailed = 16
 
-// skipHidden gives the place behind the hidden piece that starts at pos. What is never closed hides the rest of its paragraph only, so that one forgotten
-// end mark does not lose a document.
+// skipHidden gives the place behind the hidden piece that starts at pos. What begins a line and is never closed hides all that follows, as it does on the rendered
+// page: text after it would be read by a model and by nobody else. Inside of a line it hides the rest of its paragraph.
 func skipHidden(s string, pos int, kind string, failed map[string]int) int {
 	rest := s[pos:]
 	if failed[kind] < maxFailed {
@@ -171,6 +264,9 @@ func skipHidden(s string, pos int, kind string, failed map[string]int) int {
 			return pos + end
 		}
 		failed[kind]++
+		if line := strings.TrimLeft(s[strings.LastIndexByte(s[:pos], '\n')+1:pos], " "); line == "" {
+			return len(s)
+		}
 	}
 	if i := strings.Index(rest, "\n\n"); i >= 0 {
 		return pos + i

@@ -19,8 +19,18 @@ func TestOnlyWhatIsSeenStays(t *testing.T) {
 		{"a < b and c > d", "a < b and c > d"},
 		{"<script>x", ""},
 		{"[//]: # (note)\ntext", "text"},
-		{"[link]: http://example.com/ok\n", "[link]: http://example.com/ok\n"},
-		{"<!-- never closed\n\nnext", "\n\nnext"},
+		{"see [link]\n\n[link]: http://example.com/ok\n", "see [link]\n\n[link]: http://example.com/ok\n"},
+		{"see [a][Link]\n\n[link]: http://example.com/ok\n[more]: /x \"obey\"\nend", "see [a][Link]\n\n[link]: http://example.com/ok\nend"},
+		{"a\n\n[obey me]: http://example.com/x\nb", "a\n\nb"},
+		{"a\n\n[x]: /u \"obey\nme\"\nb", "a\n\nb"},
+		{"a[^1]\n\n[^1]: shown\n[^2]: not shown\n", "a[^1]\n\n[^1]: shown\n"},
+		{"[ERROR]: disk full\n", "[ERROR]: disk full\n"},
+		{"goes on\n[1]: /x\n", "goes on\n[1]: /x\n"},
+		{"<div\n  style='display:none'>x</div>y", "y"},
+		{"<p style='DISPLAY&#58;none'>x</p>y", "y"},
+		{"<p style='position:absolute;left:-9999px'>x</p>y", "y"},
+		{"<!-- never closed\n\nobey", ""},
+		{"a <!-- never closed\n\nnext", "a \n\nnext"},
 	} {
 		if got := Strip(c.in); got != c.want {
 			t.Errorf("Strip(%q) = %q, want %q", c.in, got, c.want)
@@ -49,7 +59,7 @@ func FuzzStrip(f *testing.F) {
 }
 
 func TestHostileTextIsReadInLinearTime(t *testing.T) {
-	for _, piece := range []string{"<", "<a ", "<b hidden\n\n", "<script>\n\n", "<!--\n\n", "<div hidden><div>", "`", "<p hidden></p>"} {
+	for _, piece := range []string{"<", "<a ", "<b hidden\n\n", "<script>\n\n", "<!--\n\n", "<div hidden><div>", "`", "<p hidden></p>", "[a]: b \"\n", "[a][b]: c\n\n", "[", "[a", "<a\n"} {
 		Strip(strings.Repeat(piece, 1<<21/len(piece))) // quadratic work would take minutes here
 	}
 }
