@@ -39,7 +39,11 @@ func TestDrafts(t *testing.T) {
 func tell(d evidence.Draft) string {
 	var b strings.Builder
 	for _, c := range d.Citations {
-		fmt.Fprintf(&b, "%d %s | %s | %s %s\n", c.Line, c.Citation, strings.ReplaceAll(c.Quote, "\n", "⏎"), c.Verdict.Outcome, c.Verdict.Reason)
+		hidden := ""
+		if c.Hidden {
+			hidden = " hidden"
+		}
+		fmt.Fprintf(&b, "%d %s%s | %s | %s %s\n", c.Line, c.Citation, hidden, strings.ReplaceAll(c.Quote, "\n", "⏎"), c.Verdict.Outcome, c.Verdict.Reason)
 	}
 	for _, p := range d.Uncited {
 		fmt.Fprintf(&b, "%d uncited | %s\n", p.Line, strings.ReplaceAll(p.Text, "\n", "⏎"))

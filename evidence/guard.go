@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 )
@@ -28,7 +30,21 @@ func (g *Guard) VerifyURI(ctx context.Context, caller Caller, uri string) Verdic
 	if !ok {
 		return rejected(c, InvalidCitation, Existence)
 	}
-	return g.Verify(ctx, caller, c)
+	claims := []claim{{Citation: c}}
+	if before, query, _ := strings.Cut(uri, "?"); strings.Contains(query, "+") {
+		// A plus sign means a blank to a form and itself to whoever copies 10:00:00+08:00 into a URI.
+		if plus, ok := ParseURI(before + "?" + strings.ReplaceAll(query, "+", "%2B")); ok {
+			claims = append(claims, claim{Citation: plus})
+		}
+	}
+	return g.verify(ctx, caller, claims)
+}
+
+// claim is a citation as it is decided: a quote may be held against the record in pieces as well.
+type claim struct {
+	Citation
+	ordered []string // pieces around left-out words: all in one item, in this order
+	lines   []string // lines of a > block: each somewhere in what is cited
 }
 
 func rejected(c Citation, r Reason, depth Checked) Verdict {
@@ -37,31 +53,45 @@ func rejected(c Citation, r Reason, depth Checked) Verdict {
 
 // Verify decides one citation. The record is read anew from the store; whatever cannot be read is not supported.
 func (g *Guard) Verify(ctx context.Context, caller Caller, c Citation) Verdict {
+	return g.verify(ctx, caller, []claim{{Citation: c}})
+}
+
+// verify decides claims about one record, read once: the first that is backed, else the first.
+func (g *Guard) verify(ctx context.Context, caller Caller, claims []claim) Verdict {
+	c := &claims[0].Citation
 	if c.Stance == "" {
 		c.Stance = StanceFound
 	}
 	if !c.wellFormed() || caller.Principal == "" {
-		return rejected(c, InvalidCitation, Existence)
+		return rejected(*c, InvalidCitation, Existence)
 	}
 	if c.Run == canonical.CurrentRun && !canonical.Minted(c.Call) {
 		if !canonical.ValidID(caller.Run) {
-			return rejected(c, InvalidCitation, Existence)
+			return rejected(*c, InvalidCitation, Existence)
 		}
 		c.Run = caller.Run
 	}
-	inv, err := g.read(ctx, caller, c)
+	inv, err := g.read(ctx, caller, *c)
 	switch {
 	case errors.Is(err, canonical.ErrNotFound):
 		return c.beforeRecord(NotFound)
 	case err != nil:
-		return rejected(c, StoreUnavailable, Existence)
+		return rejected(*c, StoreUnavailable, Existence)
 	}
 	switch x := inv.(type) {
 	case canonical.Ready:
 		if !x.Valid() {
 			return c.beforeRecord(NotFound)
 		}
-		return g.decide(c, x)
+		v := g.decide(claims[0], x)
+		for _, other := range claims[1:] {
+			if !v.Backed() {
+				if w := g.decide(other, x); w.Backed() {
+					v = w
+				}
+			}
+		}
+		return v
 	case canonical.Projecting:
 		return describe(c.beforeRecord(NotReady), inv)
 	case canonical.Failed:
@@ -105,11 +135,11 @@ func describe(v Verdict, inv canonical.Invocation) Verdict {
 }
 
 // decide holds a citation against a READY record, in the order of the reasons.
-func (g *Guard) decide(c Citation, rec canonical.Ready) Verdict {
+func (g *Guard) decide(c claim, rec canonical.Ready) Verdict {
 	r := rec.Record()
 	obs, err := readObservation(r.Observation)
 	if err != nil {
-		return rejected(c, StoreUnavailable, Existence)
+		return rejected(c.Citation, StoreUnavailable, Existence)
 	}
 	sum := sha256.Sum256(r.Observation)
 	digest := hex.EncodeToString(sum[:])
@@ -121,6 +151,12 @@ func (g *Guard) decide(c Citation, rec canonical.Ready) Verdict {
 	}
 
 	it, cited, found := obs.pick(c.Item)
+	text, hasField := "", false
+	if c.Field != nil {
+		if text, hasField = it.fields[*c.Field]; hasField {
+			cited = []item{{texts: []string{text}, cells: it.cells}}
+		}
+	}
 	if c.short() && !anyWholeCell(cited, *c.Quote) {
 		return no(InvalidCitation, Existence)
 	}
@@ -140,8 +176,7 @@ func (g *Guard) decide(c Citation, rec canonical.Ready) Verdict {
 		v.Checked = Item
 	}
 	if c.Field != nil {
-		text, ok := it.fields[*c.Field]
-		if !ok {
+		if !hasField {
 			return no(ItemNotFound, Item)
 		}
 		if c.Value != nil && text != *c.Value && normalize(text) != normalize(*c.Value) {
@@ -150,10 +185,9 @@ func (g *Guard) decide(c Citation, rec canonical.Ready) Verdict {
 		if c.Value != nil {
 			v.Checked = Content
 		}
-		cited = []item{{texts: []string{text}, cells: it.cells}}
 	}
 	if c.Quote != nil {
-		v.QuoteMatch = matchAny(cited, *c.Quote)
+		v.QuoteMatch = c.find(cited)
 		if v.QuoteMatch == "" {
 			return no(QuoteNotFound, Content)
 		}
@@ -198,6 +232,39 @@ func anyWholeCell(items []item, text string) bool {
 		}
 	}
 	return false
+}
+
+// find tells how the quote is found in what is cited, "" when it is not.
+func (c claim) find(cited []item) string {
+	if m := matchAny(cited, *c.Quote); m != "" {
+		return m
+	}
+	if usable(cited, c.ordered) {
+		for _, it := range cited {
+			if it.matchInOrder(c.ordered) {
+				return "NORMALIZED"
+			}
+		}
+	}
+	if usable(cited, c.lines) {
+		for _, l := range c.lines {
+			if matchAny(cited, l) == "" {
+				return ""
+			}
+		}
+		return "NORMALIZED"
+	}
+	return ""
+}
+
+// usable tells whether every piece of a quote is long enough to stand on its own, or one whole cell.
+func usable(cited []item, pieces []string) bool {
+	for _, p := range pieces {
+		if utf8.RuneCountInString(p) < minQuote && !anyWholeCell(cited, p) {
+			return false
+		}
+	}
+	return len(pieces) > 1
 }
 
 // matchAny prefers an exact match over a normalised one.

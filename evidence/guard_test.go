@@ -25,6 +25,10 @@ const (
 	sqlObs = `{"tool_call_id":"sql","run_id":"r1","evidence_status":"EVIDENCE_FOUND","truncated":false,"scope":{"datasource":"shop","tables":["shop.orders"],"limit":200},
 "columns":[{"name":"id","type":"BIGINT"},{"name":"status","type":"VARCHAR"},{"name":"status","type":"VARCHAR"},{"name":"note","type":"TEXT"},{"name":"ok","type":"BOOL"}],
 "rows":[[2,"FAILED","F2",null,true],["18446744073709551615","PAID","P2","a longer note about it",false]]}`
+	searchedObs = `{"tool_call_id":"searched","run_id":"r1","evidence_status":"NO_EVIDENCE","truncated":false,"scope":{"topics":["checkout"],"query":"\"deadlock found\""},"patterns":[],"events":[]}`
+	docObs      = `{"tool_call_id":"doc","run_id":"r1","evidence_status":"EVIDENCE_FOUND","truncated":false,"scope":{"datasource":"shop","tables":["shop.users"]},
+"columns":[{"name":"id","type":"int"},{"name":"profile","type":"json"},{"name":"a","type":"int"},{"name":"a","type":"int"},{"name":"a~2","type":"int"}],
+"rows":[[5,{"tier":"gold","age":21,"note":"paid <secret> \"twice\" at 10:00+08:00"},1,2,3],[6,"error 500 at five past five",1,2,3]]}`
 	emptyObs = `{"tool_call_id":"none","run_id":"r1","evidence_status":"NO_EVIDENCE","truncated":false,"scope":{"topics":["checkout"]},"patterns":[],"events":[]}`
 )
 
@@ -58,6 +62,8 @@ func newFixture(t testing.TB) fixture {
 	ready("logs", logsObs, canonical.Found)
 	ready("sql", sqlObs, canonical.Found)
 	ready("none", emptyObs, canonical.None)
+	ready("searched", searchedObs, canonical.None)
+	ready("doc", docObs, canonical.Found)
 	ready(f.minted, logsObs, canonical.Found)
 	open(t, l, "alice", "r1", "pending")
 	if _, err := open(t, l, "alice", "r1", "failed").Fail(t.Context(), fault.BackendError, "", "", nil); err != nil {
@@ -138,6 +144,22 @@ func TestVerdicts(t *testing.T) {
 		{"evidence://r1/" + f.minted, S, evidence.OK, evidence.Existence},
 		{"evidence://r2/" + f.minted, R, evidence.NotFound, evidence.Existence},
 		{"evidence://current/tc_zzzzzzzzzzzzzzzz", R, evidence.NotFound, evidence.Existence},
+		// a document in a cell is quoted as it was shown, or by the words inside
+		{"evidence://r1/doc" + q("item", "r1", "quote", `"tier":"gold","age":21`), S, evidence.OK, evidence.Content},
+		{"evidence://r1/doc" + q("item", "r1", "quote", `"age":21,"tier":"gold"`), R, evidence.QuoteNotFound, evidence.Content},
+		{"evidence://r1/doc" + q("item", "r1", "quote", `paid <secret> "twice"`), S, evidence.OK, evidence.Content},
+		{"evidence://r1/doc" + q("item", "r1", "quote", "gold"), R, evidence.InvalidCitation, evidence.Existence},
+		// a short quote is one whole cell of the field that is cited, not of another
+		{"evidence://r1/doc" + q("item", "r1", "field", "id", "quote", "5"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/doc" + q("item", "r2", "field", "profile", "quote", "6"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/doc" + q("item", "r2", "field", "profile", "quote", "500"), R, evidence.InvalidCitation, evidence.Existence},
+		// a column called a~2 beside two called a
+		{"evidence://r1/doc" + q("item", "r1", "field", "a", "value", "1"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/doc" + q("item", "r1", "field", "a~2", "value", "3"), R, evidence.ItemNotFound, evidence.Item},
+		// a plus sign is a blank or itself
+		{"evidence://r1/doc?quote=at+10:00+08:00", R, evidence.QuoteNotFound, evidence.Content},
+		{"evidence://r1/doc?quote=at%2010:00+08:00", S, evidence.OK, evidence.Content},
+		{"evidence://r1/doc?quote=error+500+at+five", S, evidence.OK, evidence.Content},
 		// malformed
 		{"", R, evidence.InvalidCitation, evidence.Existence},
 		{"http://r1/logs", R, evidence.InvalidCitation, evidence.Existence},

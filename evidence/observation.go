@@ -22,7 +22,8 @@ type observation struct {
 type item struct {
 	fields map[string]string
 	texts  []string
-	cells  bool // fields are cells of a row: each may be quoted whole, however short
+	inside []string // texts within a document in a cell: they can be quoted, and none is a whole cell
+	cells  bool     // fields are cells of a row: each may be quoted whole, however short
 }
 
 var errObservation = errors.New("stored observation cannot be read")
@@ -70,31 +71,65 @@ func (o *observation) readRows(top map[string]json.RawMessage) error {
 	var cols []struct {
 		Name string `json:"name"`
 	}
-	var rows [][]any
+	var rows [][]json.RawMessage
 	if decode(top["columns"], &cols) != nil || decode(top["rows"], &rows) != nil {
 		return errObservation
 	}
 	names := make([]string, len(cols))
-	seen := map[string]int{}
+	seen, bears := map[string]int{}, map[string]int{}
 	for i, c := range cols {
 		seen[c.Name]++
 		names[i] = c.Name
 		if n := seen[c.Name]; n > 1 {
 			names[i] = c.Name + "~" + strconv.Itoa(n)
 		}
+		bears[names[i]]++
 	}
 	for i, row := range rows {
 		it := item{fields: make(map[string]string, len(row)), cells: true}
 		for j, cell := range row {
-			text := cellText(cell)
-			if j < len(names) {
+			text, inside, err := rowCell(cell)
+			if err != nil {
+				return errObservation
+			}
+			// Beside a column that is really called a~2, the name says nothing: a citation by it would hold for either.
+			if j < len(names) && bears[names[j]] == 1 {
 				it.fields[names[j]] = text
 			}
-			it.texts = append(it.texts, text)
+			it.texts, it.inside = append(it.texts, text), append(it.inside, inside...)
 		}
 		o.add("r"+strconv.Itoa(i+1), it)
 	}
 	return nil
+}
+
+// rowCell is a cell as it was shown: a document keeps the order of its members and its signs, so that what a reader copies out of it is found.
+func rowCell(raw json.RawMessage) (text string, inside []string, err error) {
+	var v any
+	if err := decode(raw, &v); err != nil {
+		return "", nil, err
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		walkTexts(v, func(s string) { inside = append(inside, s) })
+		return string(bytes.TrimSpace(raw)), inside, nil
+	}
+	return cellText(v), nil, nil
+}
+
+func walkTexts(v any, add func(string)) {
+	switch x := v.(type) {
+	case map[string]any:
+		for _, e := range x {
+			walkTexts(e, add)
+		}
+	case []any:
+		for _, e := range x {
+			walkTexts(e, add)
+		}
+	case string:
+		add(x)
+	}
 }
 
 func objectItem(m map[string]any) item {
@@ -145,20 +180,53 @@ func cellText(v any) string {
 // normalize is NFC with white space folded.
 func normalize(s string) string { return strings.Join(strings.Fields(norm.NFC.String(s)), " ") }
 
-// match finds quote in texts: EXACT, NORMALIZED or "".
+// match finds quote in one text of the item: EXACT, NORMALIZED or "".
 func (it item) match(quote string) string {
-	for _, t := range it.texts {
-		if strings.Contains(t, quote) {
-			return "EXACT"
+	for _, texts := range [][]string{it.texts, it.inside} {
+		for _, t := range texts {
+			if strings.Contains(t, quote) {
+				return "EXACT"
+			}
 		}
 	}
 	q := normalize(quote)
-	for _, t := range it.texts {
-		if strings.Contains(normalize(t), q) {
-			return "NORMALIZED"
+	for _, texts := range [][]string{it.texts, it.inside} {
+		for _, t := range texts {
+			if strings.Contains(normalize(t), q) {
+				return "NORMALIZED"
+			}
 		}
 	}
 	return ""
+}
+
+// matchInOrder finds the pieces of a quote with words left out: one after the other in one text, or in the cells of one row from left to right.
+func (it item) matchInOrder(pieces []string) bool {
+	one := func(texts []string, next int) int {
+		for _, t := range texts {
+			t = normalize(t)
+			for next < len(pieces) {
+				i := strings.Index(t, pieces[next])
+				if i < 0 {
+					break
+				}
+				t = t[i+len(pieces[next]):]
+				next++
+			}
+		}
+		return next
+	}
+	if it.cells && one(it.texts, 0) == len(pieces) {
+		return true
+	}
+	for _, texts := range [][]string{it.texts, it.inside} {
+		for i := range texts {
+			if one(texts[i:i+1], 0) == len(pieces) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wholeCell tells whether text is one whole cell of a row.

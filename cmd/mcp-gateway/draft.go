@@ -53,8 +53,11 @@ func (e *env) report(d evidence.Draft) {
 	if len(d.Citations) > 0 {
 		fmt.Fprint(e.out, "| line | citation | verdict | reason |\n|---|---|---|---|\n")
 	}
-	backed := 0
+	backed, seen := 0, 0
 	for _, c := range d.Citations {
+		if !c.Hidden {
+			seen++
+		}
 		if c.Verdict.Backed() {
 			backed++
 		}
@@ -62,7 +65,10 @@ func (e *env) report(d evidence.Draft) {
 		if w := reasonWords[c.Verdict.Reason]; w != "" {
 			words += ": " + w
 		}
-		cited := "`" + c.Citation + "`"
+		cited := "`" + strings.ReplaceAll(cell(c.Citation), "`", "'") + "`"
+		if c.Hidden {
+			cited += " (where no reader sees it)"
+		}
 		if c.Quote != "" {
 			cited += " “" + cell(c.Quote) + "”"
 		}
@@ -72,8 +78,8 @@ func (e *env) report(d evidence.Draft) {
 		fmt.Fprintf(e.out, "\nline %d: a quote without a citation: “%s”\n", p.Line, cell(p.Text))
 	}
 	fmt.Fprintf(e.out, "\n%d of %d citations backed, %d quotes uncited\n", backed, len(d.Citations), len(d.Uncited))
-	if len(d.Citations) == 0 {
-		fmt.Fprintln(e.out, "the draft cites nothing: write [ev:tool_call_id#item] beside each statement")
+	if seen == 0 {
+		fmt.Fprintln(e.out, "the draft cites nothing that a reader sees: write [ev:tool_call_id#item] beside each statement")
 	}
 }
 
@@ -90,7 +96,9 @@ func cell(s string) string {
 func (e *env) annotate(file string, d evidence.Draft) {
 	prop := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	seen := false
 	for _, c := range d.Citations {
+		seen = seen || !c.Hidden
 		if !c.Verdict.Backed() {
 			fmt.Fprintf(e.out, "::error file=%s,line=%d,title=%s::%s\n", prop.Replace(file), c.Line, prop.Replace(string(c.Verdict.Reason)), text.Replace(c.Citation+": "+reasonWords[c.Verdict.Reason]))
 		}
@@ -98,8 +106,8 @@ func (e *env) annotate(file string, d evidence.Draft) {
 	for _, p := range d.Uncited {
 		fmt.Fprintf(e.out, "::warning file=%s,line=%d,title=uncited quote::%s\n", prop.Replace(file), p.Line, text.Replace("“"+cell(p.Text)+"” has no citation beside it"))
 	}
-	if len(d.Citations) == 0 {
-		fmt.Fprintf(e.out, "::error file=%s,title=no citation::the draft cites nothing\n", prop.Replace(file))
+	if !seen {
+		fmt.Fprintf(e.out, "::error file=%s,title=no citation::the draft cites nothing that a reader sees\n", prop.Replace(file))
 	}
 }
 

@@ -190,6 +190,7 @@ type DraftCitation struct {
 	Line     int     `json:"line"`
 	Citation string  `json:"citation"`
 	Quote    string  `json:"quote,omitzero"`
+	Hidden   bool    `json:"hidden,omitzero"` // stands where a reader does not see it
 	Verdict  Verdict `json:"result"`
 }
 
