@@ -208,7 +208,13 @@ func (w *scanner) prose(k *key) int {
 		switch string(lw) {
 		case "has", "have", "had", "been":
 		case "is", "was", "are", "were", "equals", "becomes", "reads", "be", "being", "as":
-			if after = w.skipWords(after, "now", "still", "currently", "set", "to", "changed", "just", "the", "simply"); after < len(b) {
+			if after = w.skipWords(after, "now", "still", "currently", "set", "reset", "updated", "rotated", "switched", "to", "changed", "just", "the", "simply"); after < len(b) {
+				if v := skipBlank(b, after+len("from")); wordFold(b, after, "from") && v > after+len("from") {
+					if w.changed(k, v) {
+						return w.fromTo(k, v)
+					}
+					return 0
+				}
 				return w.said(k, after, string(lw) == "as")
 			}
 			return 0
