@@ -3,6 +3,7 @@ package strictjson
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -75,6 +76,25 @@ func TestDecodeTakesWhatIsRight(t *testing.T) {
 	}
 }
 
+// Many names, many small objects beside a large one: the close look is as strict, and its cost does not follow the largest object.
+func TestManyNamesAreChecked(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`[{"n0":0`)
+	for i := 1; i < 5000; i++ {
+		fmt.Fprintf(&b, `,"n%d":0`, i)
+	}
+	large := b.String()
+	if err := Check([]byte(large + `}]`)); err != nil {
+		t.Error(err)
+	}
+	if err := Check([]byte(large + `,"N4999":0}]`)); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("%v", err)
+	}
+	if err := Check([]byte(large + `}` + strings.Repeat(`,{"a":1}`, 5000) + `]`)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEncodeIsDeterministicAndPlain(t *testing.T) {
 	b, err := Encode(map[string]any{"b": "<a&b>", "a": []string(nil)})
 	if err != nil || string(b) != `{"a":[],"b":"<a&b>"}` {
@@ -93,10 +113,13 @@ func TestSyntaxIsToldFromShape(t *testing.T) {
 
 // Whatever Check accepts, encoding/json reads too, and no two names of one object fold together.
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,{"b":null}]}`, `{"a":1,"A":2}`, `[[]]`, `"\u0000"`, `1e999`, `{"a":{"a":{}}}`} {
+	for _, s := range []string{`{"a":1,"b":{"A":1,"a":2}}`, `[{"a":1},{"a":1}]`, `{"a":"x:","x":":"}`, `{"a" :1,"b"	:"a\":","A" : 2}`, `{"k":1,"\u212a":2}`, `{"数":1,"数":2}`, `{}`, `{"a":[1,{"b":null}]}`, `{"a":1,"A":2}`, `[[]]`, `"\u0000"`, `1e999`, `{"a":{"a":{}}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
+		if err := explain(in); (Check(in) == nil) != (err == nil) {
+			t.Fatalf("the quick look and the close one differ on %q: %v", in, err)
+		}
 		if Check(in) != nil {
 			return
 		}
