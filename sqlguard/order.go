@@ -69,7 +69,7 @@ func (c *conv) groupItem(x ctx, e sp.Expr) expr {
 	x.aliases = inlineAlias
 	r := c.sortKey(x, e, "GROUP BY")
 	if cr, ok := r.(colRef); ok {
-		x.sc.group = append(x.sc.group, visible{cr.rel, cr.col})
+		x.sc.group = append(x.sc.group, visible(cr))
 	}
 	return r
 }

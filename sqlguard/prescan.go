@@ -39,11 +39,6 @@ type frame struct {
 	from        bool // in the FROM clause
 }
 
-type region struct {
-	depth int
-	loose bool // a UNION or EXCEPT was seen at this depth
-}
-
 // prescan checks what can be decided on words alone and writes the texts for the two readers.
 func prescan(src string, toks []token) (*scan, error) {
 	s := &scan{toks: toks}

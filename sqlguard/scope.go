@@ -224,7 +224,7 @@ func (c *conv) inHaving(x ctx, s *scope, v visible) {
 		return
 	}
 	for _, it := range s.items {
-		if r, ok := it.e.(colRef); ok && (visible{r.rel, r.col}) == v {
+		if r, ok := it.e.(colRef); ok && visible(r) == v {
 			return
 		}
 	}
@@ -260,7 +260,7 @@ func (c *conv) ref(v visible) (expr, *relColumn) {
 	if v.rel.schema != "" {
 		c.columns[col.src] = true
 	}
-	return colRef{v.rel, v.col}, col
+	return colRef(v), col
 }
 
 func (s *scope) aliasesInScope() []string {

@@ -417,7 +417,7 @@ func TestTheTokenIsPrintedByNoVerb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, _ := json.Marshal(c)
+	encoded, _ := json.Marshal(map[string]any{"client": c})
 	for _, s := range []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c), string(encoded)} {
 		if strings.Contains(s, token) {
 			t.Errorf("%s", s)

@@ -63,7 +63,7 @@ func (e *echo) Execute(ctx context.Context, p *boundary.Permit, r echoReq, _ can
 }
 
 func (e *echo) Project(_ echoReq, raw echoRaw, _ boundary.View) (boundary.Projection[echoObs], error) {
-	return boundary.Projection[echoObs]{Observation: echoObs{Text: raw.Text}, Evidence: canonical.Evidence(raw.Text != ""), Count: 1, Items: []canonical.Item{{Key: raw.Text}}}, nil
+	return boundary.Projection[echoObs]{Observation: echoObs(raw), Evidence: canonical.Evidence(raw.Text != ""), Count: 1, Items: []canonical.Item{{Key: raw.Text}}}, nil
 }
 
 // newBoundary is a real boundary over a memory store around the tools given.

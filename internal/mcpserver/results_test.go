@@ -142,7 +142,7 @@ func TestPanicsTellNothing(t *testing.T) {
 	}
 }
 
-type panickingAuth struct{ failingAuth }
+type panickingAuth struct{}
 
 func (panickingAuth) Authenticate(context.Context, *http.Request) (Caller, error) {
 	panic("CANARY-in-a-panic")

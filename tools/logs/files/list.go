@@ -18,9 +18,8 @@ import (
 const maxFiles = 1000
 
 var (
-	errKind    = errors.New("not a regular file")
-	errMany    = errors.New("more than 1000 files match")
-	errChanged = errors.New("file changed while it was read")
+	errKind = errors.New("not a regular file")
+	errMany = errors.New("more than 1000 files match")
 )
 
 // listing is the files of one moment, opened.

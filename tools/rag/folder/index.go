@@ -52,7 +52,6 @@ type Index struct {
 	tempDir  string
 	grain    time.Duration // settled, shorter in tests
 	closed   bool
-	lastSkip []Skip
 }
 
 // seenFile remembers a file that was read in vain: unchanged text under a new time, or no text at all.
