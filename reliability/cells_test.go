@@ -57,13 +57,17 @@ func openCells() []cell {
 		{stage: stage, fault: "store frozen", quick: true, answer: storeError, record: projecting, verdict: notReady, note: "the thawed store carries out the OPEN that it had received; the backend was not asked",
 			play: func(p *play) { p.during(p.atOpen(), p.redis.Freeze); p.redis.Thaw() }},
 		{stage: stage, fault: "store restarted empty", quick: true, answer: found, record: ready, verdict: accepted, backend: 1, note: "an implicit run starts anew",
-			play: func(p *play) { p.during(p.atOpen(), p.restart); p.at.epoch = p.now() }},
+			play: func(p *play) {
+				p.restart()
+				p.once("query_mysql", orders(cellCall))
+			}},
 		{stage: stage, fault: "store restarted empty, registered run", quick: true, o: options{registered: []string{"warm", cellRun, "after"}}, answer: []string{"RUN_NOT_ACTIVE"}, record: gone, verdict: unknown,
 			play: func(p *play) {
-				p.during(p.atOpen(), p.restart)
+				p.restart()
+				p.once("query_mysql", orders(cellCall))
 				p.register("after")
 			}},
-		{stage: stage, fault: "store full", quick: true, o: options{redisArgs: small}, answer: storeError, record: gone, verdict: unknown,
+		{stage: stage, fault: "store full", quick: true, answer: storeError, record: gone, verdict: unknown,
 			play: func(p *play) {
 				free := p.fill()
 				p.once("query_mysql", orders(cellCall))
@@ -99,9 +103,6 @@ func openCells() []cell {
 	}
 }
 
-// small is the store of a cell that fills it.
-var small = []string{"--maxmemory", "12mb", "--maxmemory-policy", "noeviction"}
-
 func executeCells() []cell {
 	const stage = "execute"
 	return []cell{
@@ -111,7 +112,7 @@ func executeCells() []cell {
 			play: func(p *play) { p.during(p.atBackend(), p.redis.Freeze); p.redis.Thaw() }},
 		{stage: stage, fault: "store restarted empty", quick: true, answer: storeError, record: gone, verdict: unknown, backend: 1, note: "CLOSE never makes a record again",
 			play: func(p *play) { p.during(p.atBackend(), p.restart) }},
-		{stage: stage, fault: "store full", quick: true, o: options{redisArgs: small}, answer: storeError, record: []string{"ERROR STORE_ERROR"}, verdict: failed, backend: 1, note: "ERROR is recorded even then",
+		{stage: stage, fault: "store full", quick: true, answer: storeError, record: []string{"ERROR STORE_ERROR"}, verdict: failed, backend: 1, note: "ERROR is recorded even then",
 			play: func(p *play) {
 				var free func()
 				p.during(p.atBackend(), func() { free = p.fill() })
@@ -183,7 +184,7 @@ func closeCells() []cell {
 			play: func(p *play) { p.during(p.atClose(), p.redis.Freeze); p.redis.Thaw() }},
 		{stage: stage, fault: "store restarted empty", answer: storeError, record: gone, verdict: unknown, backend: 1,
 			play: func(p *play) { p.during(p.atClose(), p.restart) }},
-		{stage: stage, fault: "store full, raw beside the record", quick: true, o: options{redisArgs: small}, answer: storeError, record: []string{"ERROR STORE_ERROR"}, verdict: failed, backend: 1,
+		{stage: stage, fault: "store full, raw beside the record", quick: true, answer: storeError, record: []string{"ERROR STORE_ERROR"}, verdict: failed, backend: 1,
 			play: func(p *play) {
 				var free func()
 				r := p.atClose()
@@ -369,7 +370,7 @@ func verifyCells() []cell {
 			play: verify("STORE_UNAVAILABLE", func(p *play) func() { p.redis.Kill(); return func() { p.redis.Restart(); p.emptied() } })},
 		{stage: stage, fault: "store frozen", quick: true, answer: found, record: ready, verdict: accepted, backend: 1, note: "STORE_UNAVAILABLE meanwhile",
 			play: verify("STORE_UNAVAILABLE", func(p *play) func() { p.redis.Freeze(); return p.redis.Thaw })},
-		{stage: stage, fault: "store full", quick: true, o: options{redisArgs: small}, answer: found, record: ready, verdict: accepted, backend: 1, note: "accepted meanwhile",
+		{stage: stage, fault: "store full", quick: true, answer: found, record: ready, verdict: accepted, backend: 1, note: "accepted meanwhile",
 			play: verify("OK", func(p *play) func() { return p.fill() })},
 		{stage: stage, fault: "reply lost once", quick: true, answer: found, record: ready, verdict: accepted, backend: 1,
 			play: verify("OK", func(p *play) func() { p.store.on(&rule{text: cellCall, lose: true}); return nothing })},

@@ -117,8 +117,9 @@ func (r *remote) serve(w http.ResponseWriter, req *http.Request) {
 			_, err = z.Write(line)
 		}
 	case "dripping":
+		text := begins + strings.Repeat(goesOn, 1000) // a value that is not at its end when the call is
 		for i := 0; req.Context().Err() == nil; i++ {
-			_, _ = w.Write([]byte{healthy[i%len(healthy)]})
+			_, _ = w.Write([]byte{text[i%len(text)]})
 			_ = http.NewResponseController(w).Flush() // a client that has gone shows in the context
 			select {
 			case <-req.Context().Done():
