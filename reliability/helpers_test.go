@@ -4,14 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"os/user"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/canonical"
@@ -256,4 +262,69 @@ func panicCells() []cell {
 		{stage: "execute", fault: "panic", quick: true, answer: internal, record: []string{"ERROR INTERNAL"}, verdict: failed, play: run("execute")},
 		{stage: "project", fault: "panic", quick: true, answer: internal, record: []string{"ERROR INTERNAL"}, verdict: failed, play: run("project")},
 	}
+}
+
+// root is a session of the database's root.
+func (s *shop) root(tb testing.TB) *sql.Conn {
+	tb.Helper()
+	cfg := mysql.NewConfig()
+	cfg.Net, cfg.Addr, cfg.User = "unix", s.db.Socket, "root"
+	cfg.Logger = &mysql.NopLogger{} // the server is killed under it on purpose
+	c, err := mysql.NewConnector(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db := sql.OpenDB(c)
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { conn.Close(); db.Close() })
+	return conn
+}
+
+// block keeps every reader of the table blocked waiting until the function it returns is called.
+func (w *world) block() (release func()) {
+	w.t.Helper()
+	conn := w.shop.root(w.t)
+	if _, err := conn.ExecContext(w.t.Context(), "LOCK TABLES shop.blocked WRITE"); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.ExecContext(context.Background(), "UNLOCK TABLES"); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// running counts the statements of the gateways that the database is working on.
+func (w *world) running() int {
+	out := w.shop.db.SQL(w.t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '"+w.user+"' AND COMMAND <> 'Sleep'")
+	return atoi(w.t, out)
+}
+
+func atoi(tb testing.TB, s string) int {
+	tb.Helper()
+	var n int
+	if _, err := fmt.Sscan(strings.TrimSpace(s), &n); err != nil {
+		tb.Fatalf("%q: %v", s, err)
+	}
+	return n
+}
+
+// fill makes the store refuse writes for want of memory; the function it returns makes it take them again. Real bytes would not do: what buffers give back leaves
+// room for something small.
+func (w *world) fill() (free func()) {
+	w.t.Helper()
+	ctx := context.Background()
+	set := func(bytes string) {
+		if err := w.admin.ConfigSet(ctx, "maxmemory", bytes).Err(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	set("1")
+	if err := w.admin.Set(ctx, "fill", "x", time.Minute).Err(); !redis.IsOOMError(err) {
+		w.t.Fatalf("a full store says %v", err)
+	}
+	return func() { set("0") }
 }
