@@ -155,7 +155,8 @@ var base32id = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPaddin
 func mint(prefix string) string {
 	var b [10]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return prefix + base32id.EncodeToString(b[:])
+	var id [32]byte
+	return string(base32id.AppendEncode(append(id[:0], prefix...), b[:]))
 }
 
 // MintRunID makes a run id that was never used.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
@@ -67,18 +68,27 @@ func (c *call) attempt(ctx context.Context) (obs Observation, err error) {
 		return Observation{}, err
 	}
 	crashPoint("admitted")
-	o, err := a.open(ctx)
+	o, err := guarded(c, "open", func() (opened, error) { return a.open(ctx) })
 	if err != nil {
 		c.audit("", "", err)
 		return Observation{}, err
 	}
 	crashPoint("opened")
-	f, err := o.work(ctx)
+	f, err := guarded(c, "work", func() (finished, error) { return o.work(ctx) })
 	if err != nil {
 		return Observation{}, o.fail(ctx, err)
 	}
 	crashPoint("projected")
-	return f.close(ctx)
+	ended := false
+	obs, err = guarded(c, "close", func() (Observation, error) {
+		obs, err := f.close(ctx)
+		ended = true
+		return obs, err
+	})
+	if !ended {
+		return Observation{}, o.fail(ctx, err)
+	}
+	return obs, err
 }
 
 // preflight does no I/O.
@@ -136,10 +146,7 @@ func (c *call) preflight() (admitted, error) {
 	if err != nil {
 		return admitted{}, fault.New(fault.Internal, op, err)
 	}
-	a.stored, err = strictjson.Encode(storedRequest{b.o.Limits.MaxObservation, enc})
-	if err != nil {
-		return admitted{}, fault.New(fault.Internal, op, err)
-	}
+	a.stored = store(b.o.Limits.MaxObservation, enc)
 	return a, nil
 }
 
@@ -149,14 +156,26 @@ type storedRequest struct {
 	Request        json.RawMessage `json:"request"`
 }
 
+func store(maxObservation int, request []byte) []byte {
+	b := make([]byte, 0, len(request)+48)
+	b = append(b, `{"max_observation":`...)
+	b = strconv.AppendInt(b, int64(maxObservation), 10)
+	b = append(b, `,"request":`...)
+	return append(append(b, request...), '}')
+}
+
 func scopeID(tool, normal string) string {
 	sum := sha256.Sum256([]byte(tool + "\x00" + normal))
 	return hex.EncodeToString(sum[:12])
 }
 
+// open runs OPEN to its end even if the client leaves meanwhile: half an OPEN would be a record that nobody closes.
 func (a admitted) open(ctx context.Context) (opened, error) {
 	c, b := a.call, a.b
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	if ctx.Err() != nil {
+		return opened{}, fault.New(fault.Cancelled, "boundary.open", ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
 	defer cancel()
 	var salt canonical.Salt
 	rand.Read(salt[:])
@@ -199,6 +218,9 @@ func (o opened) work(ctx context.Context) (finished, error) {
 func (o opened) execute(parent context.Context) (executed, error) {
 	const op = "boundary.execute"
 	lim := o.b.o.Limits
+	if errors.Is(parent.Err(), context.Canceled) {
+		return executed{}, fault.New(fault.Cancelled, op, parent.Err())
+	}
 	ctx, cancel := context.WithTimeout(parent, lim.Timeout)
 	defer cancel()
 	permit := newPermit(lim.MaxRaw, o.grant.Left.RawBytes)
@@ -266,28 +288,25 @@ func (x executed) project() (finished, error) {
 	return finished{x, p, result}, nil
 }
 
-// header is what the boundary itself puts in front of every observation.
-func header(runID, callID string, p projected) []byte {
-	b := make([]byte, 0, 512)
-	b = append(b, `{"tool_call_id":"`...)
-	b = append(b, callID...) // ids need no escape: see canonical.ValidID
-	b = append(b, `","run_id":"`...)
-	b = append(b, runID...)
-	b = append(b, `","evidence_status":"`...)
-	b = append(b, p.evidence.String()...)
-	if p.truncated {
-		return append(b, `","truncated":true`...)
-	}
-	return append(b, `","truncated":false`...)
+// What the boundary itself puts in front of every observation, around the ids (which need no escape: see canonical.ValidID), the evidence status and truncated.
+const (
+	headCall, headRun, headEvidence, headTruncated = `{"tool_call_id":"`, `","run_id":"`, `","evidence_status":"`, `","truncated":`
+	longestTruth                                   = len("false")
+)
+
+func headRoom(runID, callID string) int {
+	return len(headCall) + len(callID) + len(headRun) + len(runID) + len(headEvidence) + len("EVIDENCE_FOUND") + len(headTruncated) + longestTruth
 }
 
-// bodyRoom is what a projection may use of max: the header in its longest form and the comma between are taken off.
-func bodyRoom(maxBytes int, runID, callID string) int {
-	return maxBytes - len(header(runID, callID, projected{evidence: canonical.Found})) - 1
-}
+// bodyRoom is what a projection may use of max: the head in its longest form and the comma between are taken off.
+func bodyRoom(maxBytes int, runID, callID string) int { return maxBytes - headRoom(runID, callID) - 1 }
 
 func compose(runID, callID string, p projected) []byte {
-	b := header(runID, callID, p)
+	b := make([]byte, 0, headRoom(runID, callID)+len(p.body)+1)
+	b = append(append(b, headCall...), callID...)
+	b = append(append(b, headRun...), runID...)
+	b = append(append(b, headEvidence...), p.evidence.String()...)
+	b = strconv.AppendBool(append(b, headTruncated...), p.truncated)
 	if len(p.body) > 2 {
 		b = append(b, ',')
 		return append(b, p.body[1:]...)
@@ -343,7 +362,9 @@ func (o opened) fail(ctx context.Context, cause error) error {
 	o.facts.ObservationBytes, o.facts.ReturnedCount, o.facts.Truncated, o.facts.Relevance = 0, 0, false, ""
 	o.facts.LatencyMicros = o.b.o.Clock().Sub(o.began).Microseconds()
 	state := canonical.StateError
-	closed, err := o.pending.Fail(ctx, fault.CodeOf(cause), o.scopeH, o.scope.Text, o.encodeFacts())
+	closed, err := guarded(o.call, "fail", func() (canonical.Closed, error) {
+		return o.pending.Fail(ctx, fault.CodeOf(cause), o.scopeH, o.scope.Text, o.encodeFacts())
+	})
 	if err != nil {
 		// The client learns the first cause: it names what to do next. That the record is not closed shows in the control view.
 		state = canonical.StateProjecting
@@ -356,7 +377,7 @@ func (o opened) fail(ctx context.Context, cause error) error {
 }
 
 func (c *call) encodeFacts() []byte {
-	b, err := strictjson.Encode(c.facts)
+	b, err := strictjson.Encode(&c.facts)
 	if err != nil { // ids, numbers, booleans
 		return nil
 	}
@@ -367,6 +388,7 @@ func (c *call) observe(cl canonical.Closed, evidence string) {
 	if c.b.o.Controller == nil {
 		return
 	}
+	defer c.unharmed("observe")
 	c.b.o.Controller.Observe(ControlView{
 		Principal: c.run.Principal, Run: c.runID, Call: c.callID, Tool: c.tool, InvocationStatus: cl.State, EvidenceStatus: evidence, Code: fault.Code(cl.Code),
 		ScopeID: c.scopeH, Scope: c.scope.Text, DuplicateOf: cl.DuplicateOf, Gain: cl.Gain, Streak: cl.Streak, NoGain: cl.NoGain, StopRequired: cl.Stop,
@@ -382,6 +404,7 @@ func (c *call) audit(state canonical.State, evidence string, err error) {
 	if c.b.o.Auditor == nil {
 		return
 	}
+	defer c.unharmed("audit")
 	c.b.o.Auditor.Audit(AuditRecord{
 		Time: c.began.UTC(), Principal: c.run.Principal, Run: c.runID, Call: c.callID, HostCallID: c.facts.HostCallID, StepID: c.facts.StepID, Tool: c.tool,
 		InvocationStatus: state, EvidenceStatus: evidence, Code: fault.CodeOf(err), ScopeID: c.scopeH, Truncated: c.facts.Truncated,

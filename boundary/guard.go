@@ -18,8 +18,7 @@ var errPanic = errors.New("panic")
 func guarded[T any](c *call, phase string, f func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.b.panics.Add(1)
-			c.b.o.Logger.Error("panic in a call", slog.String("phase", phase), slog.String("tool", c.tool), slog.String("stack", functionNames()))
+			c.panicked(phase)
 			var zero T
 			out, err = zero, fault.New(fault.Internal, "boundary."+phase, errPanic)
 		}
@@ -27,9 +26,21 @@ func guarded[T any](c *call, phase string, f func() (T, error)) (out T, err erro
 	return f()
 }
 
+func (c *call) panicked(phase string) {
+	c.b.panics.Add(1)
+	c.b.o.Logger.Error("panic in a call", slog.String("phase", phase), slog.String("tool", c.tool), slog.String("stack", functionNames()))
+}
+
+// unharmed ends a panic of what is only told about a call: it changes no outcome.
+func (c *call) unharmed(phase string) {
+	if recover() != nil {
+		c.panicked(phase)
+	}
+}
+
 func functionNames() string {
 	pcs := make([]uintptr, 24)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
 	var names []string
 	for {
 		f, more := frames.Next()

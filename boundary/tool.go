@@ -142,11 +142,11 @@ func (b binding[Req, Raw, Obs]) parse(args json.RawMessage, c ParseContext) (req
 	if err != nil {
 		return nil, err
 	}
-	return boundRequest[Req, Raw, Obs]{b.t, req}, nil
+	return &boundRequest[Req, Raw, Obs]{b.t, req}, nil
 }
 
 func (b binding[Req, Raw, Obs]) restore(reqJSON, rawJSON []byte) (answer, error) {
-	a := boundAnswer[Req, Raw, Obs]{t: b.t}
+	a := &boundAnswer[Req, Raw, Obs]{t: b.t}
 	if err := json.Unmarshal(reqJSON, &a.req); err != nil {
 		return nil, fmt.Errorf("stored request: %w", err)
 	}
@@ -156,27 +156,27 @@ func (b binding[Req, Raw, Obs]) restore(reqJSON, rawJSON []byte) (answer, error)
 	return a, nil
 }
 
-func (r boundRequest[Req, Raw, Obs]) encode() ([]byte, error) { return strictjson.Encode(r.req) }
-func (r boundRequest[Req, Raw, Obs]) scope() Scope            { return r.t.Scope(r.req) }
+func (r *boundRequest[Req, Raw, Obs]) encode() ([]byte, error) { return strictjson.Encode(&r.req) }
+func (r *boundRequest[Req, Raw, Obs]) scope() Scope            { return r.t.Scope(r.req) }
 
-func (r boundRequest[Req, Raw, Obs]) execute(ctx context.Context, p *Permit, salt canonical.Salt) (answer, error) {
+func (r *boundRequest[Req, Raw, Obs]) execute(ctx context.Context, p *Permit, salt canonical.Salt) (answer, error) {
 	raw, err := r.t.Execute(ctx, p, r.req, salt)
 	if err != nil {
 		return nil, err
 	}
-	return boundAnswer[Req, Raw, Obs]{r.t, r.req, raw}, nil
+	return &boundAnswer[Req, Raw, Obs]{r.t, r.req, raw}, nil
 }
 
-func (a boundAnswer[Req, Raw, Obs]) encode() ([]byte, error) { return strictjson.Encode(a.raw) }
+func (a *boundAnswer[Req, Raw, Obs]) encode() ([]byte, error) { return strictjson.Encode(&a.raw) }
 
 var errNotObject = errors.New("not a JSON object")
 
-func (a boundAnswer[Req, Raw, Obs]) project(v View) (projected, error) {
+func (a *boundAnswer[Req, Raw, Obs]) project(v View) (projected, error) {
 	p, err := a.t.Project(a.req, a.raw, v)
 	if err != nil {
 		return projected{}, err
 	}
-	body, err := strictjson.Encode(p.Observation)
+	body, err := strictjson.Encode(&p.Observation)
 	if err != nil {
 		return projected{}, err
 	}
