@@ -26,11 +26,15 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/mysql"
 )
 
+// noon is the clock of these tests. Ranges lie on a grid of 2^k ms, and two questions that a border of it happens to part would be two; which events are shown as
+// samples follows the range, and a new one may count as gain: a fixed time makes both the same on every run.
+var noon = time.UnixMilli(1_767_268_800_000>>18<<18 + 100_000).UTC()
+
 // shopLog writes a log of one topic, an event every ten seconds for the last half hour.
 func shopLog(t testing.TB) boundary.BoundTool {
 	t.Helper()
 	var b strings.Builder
-	begin := time.Now().UTC().Add(-30 * time.Minute).Truncate(time.Second)
+	begin := noon.Add(-30 * time.Minute).Truncate(time.Second)
 	for i := range 180 {
 		at := begin.Add(time.Duration(i) * 10 * time.Second).Format(time.RFC3339)
 		if i%3 == 0 {
@@ -41,6 +45,9 @@ func shopLog(t testing.TB) boundary.BoundTool {
 	}
 	path := filepath.Join(t.TempDir(), "shop.log")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, noon, noon); err != nil {
 		t.Fatal(err)
 	}
 	src, err := files.New(files.Options{Paths: []string{path}, Timezone: "UTC"})
@@ -107,8 +114,7 @@ func with(member, text, rest string) string {
 // One question asked in ever new words brings nothing new, however it is spelled. A second passes between two calls.
 func TestNearIdenticalCallsCannotEvadeTheStreak(t *testing.T) {
 	t.Parallel()
-	// Ranges lie on a grid of 2^k ms; two questions that a border of it happens to part would be two.
-	base := time.UnixMilli(time.Now().UnixMilli()>>18<<18 + 100_000).UTC()
+	base := noon
 	logText := func(q string) string { return with("query", q, `,"topics":["shop"],"from":"-1h"`) }
 	sql := func(q string) string { return with("sql", q, `,"datasource":"shop"`) }
 	window := func(query, layout string, zone int, from, to time.Duration) string {
@@ -168,7 +174,7 @@ func TestNearIdenticalCallsCannotEvadeTheStreak(t *testing.T) {
 // Questions that differ are not taken for one: narrowing down, looking elsewhere and asking for what is new gain or are neutral.
 func TestHonestQuestionsAreNotStopped(t *testing.T) {
 	t.Parallel()
-	base := time.Now().UTC()
+	base := noon
 	for name, c := range map[string]struct {
 		tool  boundary.BoundTool
 		calls []string
