@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/pattern"
 )
 
 // gather takes what the sources of one call find, in a fixed order, and keeps it whole while it is small and as a tally when it is not.
@@ -66,8 +67,9 @@ func (g *gather) add(h *hit) error {
 
 // batch is a run of hits whose texts lie in one buffer.
 type batch struct {
-	hits []hit
-	text []byte
+	hits  []hit
+	text  []byte
+	facts []pattern.Field
 }
 
 // A lane holds laneDepth batches of about batchBytes: enough for a scanning goroutine to run ahead, at most 2 MiB a lane.
@@ -211,7 +213,7 @@ func (l *lane) Emit(e Event) error {
 func (l *lane) keep(e Event) error {
 	if l.b == nil {
 		if b, ok := l.s.pool.Get().(*batch); ok {
-			b.hits, b.text = b.hits[:0], b.text[:0]
+			b.hits, b.text, b.facts = b.hits[:0], b.text[:0], b.facts[:0]
 			l.b = b
 		} else {
 			l.b = &batch{}
@@ -222,7 +224,9 @@ func (l *lane) keep(e Event) error {
 	text, cut := shorten(e.Text)
 	start := len(b.text)
 	b.text = append(b.text, text...) // earlier hits keep their part of the old buffer when this one grows
-	h := hit{topic: l.s.topic, time: e.Time, level: l.r.level(), message: message, class: class, text: b.text[start:len(b.text):len(b.text)], cut: e.Cut || cut}
+	from := len(b.facts)
+	b.facts = append(b.facts, l.r.facts()...)
+	h := hit{facts: b.facts[from:len(b.facts):len(b.facts)], topic: l.s.topic, time: e.Time, level: l.r.level(), message: message, class: class, text: b.text[start:len(b.text):len(b.text)], cut: e.Cut || cut}
 	if len(e.Labels) > 0 {
 		h.labels = append([]Label(nil), e.Labels...)
 	}

@@ -135,21 +135,53 @@ func (r *reader) beside(f line.Field, value string) string {
 	if i := strings.LastIndexByte(key, '.'); i >= 0 {
 		prefix, last = key[:i+1], key[i+1:]
 	}
-	switch strings.ToLower(last) {
-	case "value", "val", "v", "new", "old", "newvalue", "oldvalue", "new_value", "old_value", "content", "data":
+	switch {
+	case namesValue(last):
 		for _, o := range r.ev.Fields {
-			if isNaming(o.Key, prefix) && len(o.Value) <= 64 {
-				if r.red.Field(string(o.Value), probeValue, r.tags) != probeValue {
-					return r.red.Field(string(o.Value), value, r.tags)
-				}
+			if isNaming(o.Key, prefix) && len(o.Value) <= 64 && r.red.Field(string(o.Value), probeValue, r.tags) != probeValue {
+				return r.red.Field(string(o.Value), value, r.tags)
 			}
 		}
-	case "args", "params", "parameters", "arguments", "positional_args", "splat":
+	case namesArguments(last):
 		if len(value) >= 4 && !strings.Contains(r.rendered(), value) {
 			return r.red.Field("password", value, r.tags)
 		}
+	case len(value) >= armorWidth && !namesDigest(last) && armorLine([]byte(value)):
+		return r.red.Field("password", value, r.tags)
 	}
 	return value
+}
+
+// armorWidth is the least width of the lines of a key: PEM has 64, OpenSSH 70, MIME 76.
+const armorWidth = 60
+
+// namesValue: a key under which anything may stand; what, another field says.
+func namesValue(key string) bool {
+	switch strings.ToLower(key) {
+	case "value", "val", "v", "new", "old", "newvalue", "oldvalue", "new_value", "old_value", "content", "data":
+		return true
+	}
+	return false
+}
+
+// namesArguments: a key for what belongs into the places of a message.
+func namesArguments(key string) bool {
+	switch strings.ToLower(key) {
+	case "args", "params", "parameters", "arguments", "positional_args", "splat":
+		return true
+	}
+	return false
+}
+
+// namesDigest: identifiers and digests are base64 too.
+func namesDigest(key string) bool {
+	key = strings.ToLower(key)
+	for _, s := range [...]string{"id", "id-2", "id2", "etag", "hash", "digest", "sha256", "sha512", "checksum", "integrity"} {
+		if strings.HasSuffix(key, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // isNaming: a key that says what the value beside it is.
@@ -180,9 +212,7 @@ func (r *reader) rendered() string {
 		if i := bytes.IndexByte(key, '.'); i >= 0 {
 			key = key[:i]
 		}
-		switch strings.ToLower(string(key)) {
-		case "args", "params", "parameters", "arguments", "positional_args", "splat":
-		default:
+		if !namesArguments(string(key)) {
 			continue
 		}
 		at, size := -1, 0

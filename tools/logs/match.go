@@ -19,6 +19,7 @@ type compiled struct {
 	Term
 	re     *regexp.Regexp
 	any    []string // folded opaque texts, one of which must occur
+	phrase bool     // it has blanks
 	masked bool     // the redactor changes the term: raw text does not hold what it becomes
 	never  bool
 }
@@ -39,6 +40,7 @@ func newMatcher(req Request, terms []Term, red *redact.Redactor, tags *redact.Ta
 			c.re = re
 		case Substring:
 			red1 := red.Text(t.Text, tags)
+			c.phrase = strings.Contains(t.Text, " ")
 			c.masked = red1 != t.Text || strings.IndexByte(t.Text, '<') >= 0
 			if o := opaque(red1); hidden(o) {
 				c.never = true
@@ -88,13 +90,22 @@ func (c *compiled) holds(r *reader) bool {
 	}
 	return !r.pieces(func(s string) bool {
 		s = foldCase(s)
-		for _, t := range c.any {
-			if strings.Contains(s, t) {
-				return false
-			}
+		if c.within(s) {
+			return false
 		}
-		return true
+		// A phrase is found over line ends and columns too: patterns show them as one space.
+		return !c.phrase || !strings.ContainsAny(s, "\t\n") && !strings.Contains(s, "  ") || !c.within(strings.Join(strings.Fields(s), " "))
 	})
+}
+
+// within tells whether a folded text holds one of the term's texts.
+func (c *compiled) within(s string) bool {
+	for _, t := range c.any {
+		if strings.Contains(s, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldHolds compares redacted values: what the event has under the key with what the redactor makes of the term under the same key.

@@ -20,6 +20,9 @@ func (p *projector) note() string {
 	if p.masked() {
 		parts = append(parts, "<…> marks hide values, the same tag is the same value in this run")
 	}
+	if p.once {
+		parts = append(parts, "equal stacks of a pattern are shown once")
+	}
 	if p.raw.Partial {
 		parts = append(parts, "part of the logs could not be read")
 	}

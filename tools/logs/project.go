@@ -78,6 +78,8 @@ type projector struct {
 	cut     bool
 	ids     map[int]string // shown groups
 	picked  []pickedEvent
+	stacks  map[string]bool // shown, by group and text without numbers
+	once    bool            // a stack was left out because it was shown
 }
 
 type pickedEvent struct {
@@ -86,7 +88,7 @@ type pickedEvent struct {
 }
 
 func (p *projector) scope(query string) ScopeView {
-	s := ScopeView{From: showTime(p.req.From.UnixNano()), To: showTime(p.req.To.UnixNano()), Level: p.req.Level, Query: query}
+	s := ScopeView{From: exactTime(p.req.From.UnixNano()), To: exactTime(p.req.To.UnixNano()), Level: p.req.Level, Query: query}
 	for _, u := range p.req.Topics {
 		s.Topics = append(s.Topics, u.Name)
 	}
@@ -110,14 +112,14 @@ func (p *projector) group() {
 		r := p.readers[e.Topic]
 		r.load([]byte(e.Text), e.Labels)
 		msg, class := r.grouped()
-		ids[i] = acc.Add(pattern.Line{Message: msg, Level: r.level().String(), Class: class, Topic: strconv.Itoa(e.Topic)})
+		ids[i] = acc.Add(pattern.Line{Message: msg, Level: r.level().String(), Class: class, Topic: strconv.Itoa(e.Topic), Fields: r.facts()})
 	}
 	gs := acc.Finish()
 	groups := make([]Group, gs.Len())
 	for g := range groups {
 		src := gs.Group(g)
 		topic, _ := strconv.Atoi(src.Topic)
-		groups[g] = Group{Template: src.Template, Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src.Slots)}
+		groups[g] = Group{Template: tidy(src.Template), Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src)}
 	}
 	for i := range p.events {
 		e, g := &p.events[i], &groups[gs.Of(ids[i])]
@@ -177,7 +179,7 @@ func (p *projector) fill() error {
 		}
 	}
 	reserve := min(total/5, 700*max(1, min(3, p.fatals())))
-	order := priority(p.groups)
+	order := mixed(p.groups, priority(p.groups))
 	shown := make([]bool, len(p.groups))
 	for _, g := range order {
 		n := size(views[g]) + itemMargin
@@ -262,6 +264,8 @@ func (p *projector) template(topic int, text string, limit int) string {
 
 // values adds what stood in the slots, for the patterns in their order, within room.
 func (p *projector) values(views []PatternView, shown []bool, order []int, room int) {
+	order = slices.Clone(order)
+	slices.SortStableFunc(order, func(a, b int) int { return int(min(p.groups[b].Count, 2) - min(p.groups[a].Count, 2)) }) // of a single event, the event itself says it
 	for _, g := range order {
 		if !shown[g] || len(p.groups[g].Values) == 0 {
 			continue
@@ -276,6 +280,11 @@ func (p *projector) values(views []PatternView, shown []bool, order []int, room 
 			vs = append(vs, w)
 		}
 		n := size(vs) + len(`,"values":`)
+		for n > room && len(vs) > 1 { // what comes first tells most
+			p.cut = true
+			vs = vs[:len(vs)-1]
+			n = size(vs) + len(`,"values":`)
+		}
 		if n > room {
 			p.cut = true
 			continue
@@ -292,6 +301,7 @@ func (p *projector) showEvents() {
 	if limit == 0 {
 		limit = maxSample
 	}
+	p.stacks = make(map[string]bool)
 	picks := sample(p.groups, p.events)
 	wide := min(max(p.room/max(min(len(picks), 24), 1), 400), 6000)
 	misses := 0
@@ -315,6 +325,9 @@ func (p *projector) showEvents() {
 		}
 		p.cut = p.cut || cut
 		p.room -= n
+		if v.Stack != "" {
+			p.stacks[stackKey(p.events[i].Group, v.Stack)] = true
+		}
 		p.picked = append(p.picked, pickedEvent{i, v})
 	}
 	slices.SortFunc(p.picked, func(a, b pickedEvent) int { return a.index - b.index })
@@ -350,10 +363,26 @@ func (p *projector) event(i, limit int) (EventView, bool) {
 	if trace != "" {
 		trimmed, omitted := stack.Trim(trace, stack.Options{InApp: p.req.Topics[e.Topic].App})
 		cut = cut || omitted > 0
+		if first, rest, ok := strings.Cut(trimmed, "\n"); ok && first == message[:min(len(first), len(message))] {
+			trimmed = rest // the message shows it
+		}
 		v.Stack = p.final(r, trimmed, limit*3/2, &cut)
+		if p.stacks[stackKey(e.Group, v.Stack)] {
+			v.Stack, cut, p.once = "", true, true
+		}
 	}
 	v.Message = p.final(r, head, limit, &cut)
 	return v, cut
+}
+
+// stackKey is equal for stacks of one group that differ in numbers only.
+func stackKey(group int, s string) string {
+	return strconv.Itoa(group) + "\n" + strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // cutMark ends a text that was cut.

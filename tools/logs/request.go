@@ -127,7 +127,7 @@ func (t *Tool) Scope(req Request) boundary.Scope {
 	if err != nil {
 		terms = []Term{{Text: req.Query}}
 	}
-	from, to := showTime(req.From.UnixNano()), showTime(req.To.UnixNano())
+	from, to := exactTime(req.From.UnixNano()), exactTime(req.To.UnixNano())
 	normal := strings.Join(names, ",") + " " + normalTerms(terms) + " level=" + req.Level + " " + gridRange(req.From, req.To) + " limit=" + strconv.Itoa(req.Limit)
 	text := strings.Join(names, ",") + " " + from + ".." + to
 	if req.Level != "" {

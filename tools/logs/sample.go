@@ -155,3 +155,42 @@ func priority(groups []Group) []int {
 	}
 	return out
 }
+
+// mixed lets every level be seen: fatal groups first, then of five groups four of the severest and one of the others, level by level in turn. order is what priority
+// gives.
+func mixed(groups []Group, order []int) []int {
+	var severe []int
+	var rest [line.Error][]int
+	out := make([]int, 0, len(order))
+	for _, g := range order {
+		switch l := severity(groups[g].Level); {
+		case l >= line.Fatal:
+			out = append(out, g)
+		case l >= line.Error:
+			severe = append(severe, g)
+		default:
+			rest[l] = append(rest[l], g)
+		}
+	}
+	level := int(line.Error)
+	other := func() bool {
+		for range rest {
+			if level--; level < 0 {
+				level = int(line.Error) - 1
+			}
+			if q := rest[level]; len(q) > 0 {
+				out, rest[level] = append(out, q[0]), q[1:]
+				return true
+			}
+		}
+		return false
+	}
+	for i, g := range severe {
+		if out = append(out, g); i%4 == 3 {
+			other()
+		}
+	}
+	for other() {
+	}
+	return out
+}

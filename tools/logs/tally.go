@@ -68,6 +68,7 @@ type hit struct {
 	level   line.Level
 	message string
 	class   string
+	facts   []pattern.Field
 	text    []byte
 	labels  []Label
 	cut     bool
@@ -87,7 +88,7 @@ func labelBytes(labels []Label) int {
 func (t *tally) add(h *hit) {
 	level := h.level.String()
 	p := &t.parts[partOf(level)]
-	id := p.acc.Add(pattern.Line{Message: h.message, Level: level, Class: h.class, Topic: strconv.Itoa(h.topic)})
+	id := p.acc.Add(pattern.Line{Message: h.message, Level: level, Class: h.class, Topic: strconv.Itoa(h.topic), Fields: h.facts})
 	for id >= len(p.stats) {
 		p.stats = append(p.stats, stat{})
 	}
@@ -143,7 +144,7 @@ func (t *tally) summary(room int) (*Summary, []RawEvent) {
 		for g := range fs {
 			src := gs.Group(g)
 			topic, _ := strconv.Atoi(src.Topic)
-			fs[g] = final{Group: Group{Template: src.Template, Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src.Slots)}}
+			fs[g] = final{Group: Group{Template: tidy(src.Template), Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src)}}
 		}
 		for id := range p.stats {
 			s := &p.stats[id]
@@ -232,46 +233,23 @@ func compareGroups(a, b *Group) int {
 
 func severity(level string) line.Level { return line.ParseLevel([]byte(level), false) }
 
-// trimGroups keeps maxGroups: by severity, and within one severity both the frequent and the rare.
+// trimGroups keeps maxGroups: by severity, and of each kind both the frequent and the rare. Many errors must not hide all of the others.
 func trimGroups[T any](all []T, group func(T) *Group) []T {
-	errors := 0
+	severe := 0
 	for _, f := range all {
 		if severity(group(f).Level) >= line.Error {
-			errors++
+			severe++
 		}
 	}
-	if errors >= maxGroups {
-		return all[:maxGroups]
-	}
-	rest := all[errors:]
-	n := maxGroups - errors
-	head := (n + 1) / 2
-	return append(slices.Clone(all[:errors+head]), rest[len(rest)-(n-head):]...)
+	rest := max(maxGroups-severe, min(len(all)-severe, maxGroups/10))
+	return append(ends(all[:severe], maxGroups-rest), ends(all[severe:], rest)...)
 }
 
-// maxValues bounds the slots listed of one group.
-const maxValues = 6
-
-func valuesOf(slots []pattern.Slot) []Values {
-	var out []Values
-	for i, s := range slots {
-		v := Values{Slot: s.Name}
-		if v.Slot == "" {
-			v.Slot = strconv.Itoa(i + 1)
-		}
-		switch {
-		case len(s.Top) > 0:
-			for _, t := range s.Top {
-				v.Top = append(v.Top, t.Text+" x"+strconv.Itoa(t.Count))
-			}
-		case s.Min != "" && s.Max != "":
-			v.Top = []string{s.Min + ".." + s.Max}
-		default:
-			continue
-		}
-		if out = append(out, v); len(out) == maxValues {
-			break
-		}
+// ends is the first and the last part of a list, n elements of it in all.
+func ends[T any](l []T, n int) []T {
+	if n >= len(l) {
+		return slices.Clone(l)
 	}
-	return out
+	head := (n + 1) / 2
+	return append(slices.Clone(l[:head]), l[len(l)-(n-head):]...)
 }

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
@@ -23,6 +24,7 @@ type reader struct {
 	msg    string
 	hasMsg bool
 
+	known       facts
 	names       map[string]bool // writers' names judged so far
 	render      string
 	hasRendered bool
@@ -218,8 +220,22 @@ func (r *reader) grouped() (message, class string) {
 		head, _, class = split(m, r.stack())
 		m = oneLine(head)
 	}
+	if r.ev.Format == line.Access {
+		if route := r.route(); route != "" {
+			return redact.Clean(route), class
+		}
+	}
 	if m == "" {
 		m = r.extra()
 	}
-	return redact.Clean(m), class
+	if m = redact.Clean(m); garbled(m) {
+		m = "(not text)"
+	}
+	return m, class
+}
+
+// garbled tells bytes that are no text: each of them would be a pattern of its own.
+func garbled(s string) bool {
+	n := strings.Count(s, "\uFFFD")
+	return n > 0 && n*4 > utf8.RuneCountInString(s) || n >= 4 && n*8 > utf8.RuneCountInString(s)
 }

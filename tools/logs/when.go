@@ -114,3 +114,11 @@ func showTime(ns int64) string {
 	}
 	return t.Format("2006-01-02T15:04:05.000Z")
 }
+
+// exactTime writes an instant as showTime does, but for one that milliseconds cannot tell: a scope says what was really searched.
+func exactTime(ns int64) string {
+	if ns%int64(time.Millisecond) == 0 {
+		return showTime(ns)
+	}
+	return time.Unix(0, ns).UTC().Format(time.RFC3339Nano)
+}

@@ -297,5 +297,8 @@ func (p *Parser) plain(s []byte) []byte {
 // IsLevelKey tells whether a field of this name holds a severity.
 func IsLevelKey(key string) bool { kind, _ := role([]byte(key)); return kind == roleLevel }
 
+// IsTimeKey tells whether a field of this name holds a time.
+func IsTimeKey(key string) bool { return timeRank([]byte(key)) > 0 }
+
 // IsServiceKey tells whether a field of this name may hold the service.
 func IsServiceKey(key string) bool { kind, _ := role([]byte(key)); return kind == roleService }

@@ -36,6 +36,7 @@ type cluster struct {
 	slots []*slotStat // one a slot item, in order
 	count int
 	first int32 // lowest provisional id, for the order of the output only
+	field []*fieldStat
 	dead  bool
 	into  *cluster
 	hash  uint64
@@ -53,6 +54,9 @@ func (a *Accumulator) Finish() *Groups {
 		c := &cluster{scope: p.key[:p.msg], items: parse(p.key[p.msg:]), count: p.count, first: int32(id)}
 		for i := range p.slots {
 			c.slots = append(c.slots, &p.slots[i])
+		}
+		for i := range p.fields {
+			c.field = append(c.field, &p.fields[i])
 		}
 		own[id] = c
 		m.all = append(m.all, c)
@@ -78,7 +82,7 @@ func (a *Accumulator) Finish() *Groups {
 		if !ok {
 			i = int32(len(g.groups))
 			index[c] = i
-			g.groups = append(g.groups, Group{Template: template(c), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slots(c)})
+			g.groups = append(g.groups, Group{Template: template(c), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slotsOf(c), Fields: c.fields()})
 		}
 		g.of[id] = i
 	}
@@ -161,7 +165,7 @@ func template(c *cluster) string {
 	return b.String()
 }
 
-func slots(c *cluster) []Slot {
+func slotsOf(c *cluster) []Slot {
 	var out []Slot
 	n := -1
 	for i, t := range c.items {
@@ -173,6 +177,31 @@ func slots(c *cluster) []Slot {
 		}
 	}
 	return out
+}
+
+// fields are the fields that a reader learns something from: listed values or a range, in the order of their names.
+func (c *cluster) fields() []Slot {
+	var out []Slot
+	for _, f := range c.field {
+		if s := f.slot(f.name); len(s.Top) > 0 || s.Min != "" {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Slot) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// addFields adds the fields of o.
+func (c *cluster) addFields(o *cluster) {
+	for _, f := range o.field {
+		i := slices.IndexFunc(c.field, func(x *fieldStat) bool { return x.name == f.name })
+		if i >= 0 {
+			c.field[i].merge(&f.slotStat)
+		} else {
+			c.field = append(c.field, f)
+		}
+	}
+	o.field = nil
 }
 
 // constant is the value of a truth slot (item i, slot n) that only ever had one.

@@ -26,6 +26,8 @@ const (
 	// all groups are in use, so that hostile lines cannot fill the memory through long templates.
 	maxKeys  = 8 << 20
 	maxParts = 500000
+	// maxFields bounds the fields of one group whose values are gathered.
+	maxFields = 16
 )
 
 // Line is one event as seen by the grouping.
@@ -34,6 +36,14 @@ type Line struct {
 	Level   string
 	Class   string // exception class, or ""
 	Topic   string
+	Fields  []Field // what the event says beside its message; no part of the template
+}
+
+// Field is a named value beside the message. Wide says that there are too many different values to gather them.
+type Field struct {
+	Name  string
+	Value string
+	Wide  bool
 }
 
 // Options bound an Accumulator. Zero values mean the defaults.
@@ -50,6 +60,7 @@ type Group struct {
 	Topic    string
 	Count    int
 	Slots    []Slot // in the order of the slots in Template
+	Fields   []Slot // of the fields beside the message, by name
 	Rest     bool   // lines that were too long, or one too many to be told apart
 }
 
@@ -80,6 +91,14 @@ type provisional struct {
 	count int
 	rest  bool
 	slots []slotStat
+
+	fields []fieldStat
+}
+
+// fieldStat gathers the values of one field.
+type fieldStat struct {
+	name string
+	slotStat
 }
 
 // Marks in a masked message. Control bytes cannot be part of a token.
@@ -154,7 +173,45 @@ func (a *Accumulator) Add(l Line) int {
 		}
 		st.add(h, v, 1)
 	}
+	a.addFields(p, l.Fields)
 	return int(id)
+}
+
+// addFields gathers the values of the fields beside a message. A field beyond the bounds is left out of its group from then on, and its count tells.
+func (a *Accumulator) addFields(p *provisional, fields []Field) {
+	for i, f := range fields {
+		st := p.field(f.Name, i)
+		if st == nil {
+			if len(p.fields) == maxFields || a.stats >= maxStats {
+				continue
+			}
+			a.stats++
+			p.fields = append(p.fields, fieldStat{name: strings.Clone(f.Name)})
+			st = &p.fields[len(p.fields)-1].slotStat
+		}
+		switch {
+		case f.Wide:
+			st.close()
+		case st.over && st.notNum:
+		case st.over:
+			st.add(0, f.Value, 1)
+		default:
+			st.add(maphash.String(a.seed, f.Value), f.Value, 1)
+		}
+	}
+}
+
+// field is the statistic of a field, which mostly stands where it stood in the lines before.
+func (p *provisional) field(name string, at int) *slotStat {
+	if at < len(p.fields) && p.fields[at].name == name {
+		return &p.fields[at].slotStat
+	}
+	for i := range p.fields {
+		if p.fields[i].name == name {
+			return &p.fields[i].slotStat
+		}
+	}
+	return nil
 }
 
 func (a *Accumulator) addRest(l Line) int {

@@ -95,6 +95,12 @@ func (st *slotStat) addValue(h uint64, s string, n int) {
 	st.counts = append(st.counts, n)
 }
 
+// close ends the gathering: nothing is said of the slot.
+func (st *slotStat) close() {
+	st.over, st.notNum = true, true
+	st.hashes, st.texts, st.counts = nil, nil, nil
+}
+
 func (st *slotStat) addNumber(s string) {
 	v, u, ok := parseNumber(s)
 	if !ok || st.nums > 0 && u != st.unit {

@@ -1,0 +1,187 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
+)
+
+// textLines makes one event a second of whole lines.
+func textLines(n int, line func(i int) string) []Event {
+	out := make([]Event, n)
+	for i := range out {
+		out[i] = Event{Time: start.Add(time.Duration(i) * time.Hour / time.Duration(n)).UnixNano(), Text: []byte(line(i))}
+	}
+	return out
+}
+
+func observe(t *testing.T, events []Event, args string) Observation {
+	t.Helper()
+	p, _, err := ask(t, toolOver(t, map[string]Source{"shop": memory{events: events, report: Report{Complete: true}}}), `{"topics":["shop"]`+args+`}`, 16<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Observation
+}
+
+func valuesIn(v PatternView) string {
+	var out []string
+	for _, x := range v.Values {
+		out = append(out, x.Slot+": "+strings.Join(x.Top, ", "))
+	}
+	return strings.Join(out, " | ")
+}
+
+// Of a structured event its fields tell the cause: "payment failed" is the same for every reason. Few events are kept whole, many are summarised; both must say the
+// same.
+func TestFieldsBesideTheMessageAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{60, 30_000} {
+		o := observe(t, textLines(n, func(i int) string {
+			status, reason := 502, "upstream orders timed out"
+			if i%10 == 0 {
+				status, reason = 504, "no route"
+			}
+			return fmt.Sprintf(`{"level":"error","msg":"payment failed","status":%d,"reason_text":%q,"order":%d,"trace":"%032x","password":"pw-%d","customer":"c%d@example.com","host":"web-%d"}`, status, reason, i, i*7, i, i, i%2)
+		}), "")
+		got := valuesIn(o.Patterns[0])
+		for _, want := range []string{
+			fmt.Sprintf("status: 502 x%d, 504 x%d", n*9/10, n/10), fmt.Sprintf("reason_text: upstream orders timed out x%d, no route x%d", n*9/10, n/10), fmt.Sprintf("order: 0..%d", n-1), fmt.Sprintf("host: <host:"),
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d events: values %s, want %s", n, got, want)
+			}
+		}
+		for _, not := range []string{"password", "pw-", "trace", "example.com", "customer"} {
+			if strings.Contains(got, not) {
+				t.Errorf("%d events: values hold %s: %s", n, not, got)
+			}
+		}
+	}
+}
+
+func TestAccessLinesGroupByRoute(t *testing.T) {
+	t.Parallel()
+	o := observe(t, textLines(400, func(i int) string {
+		status := 200
+		if i%4 == 0 {
+			status = 502 + i%8/4
+		}
+		return fmt.Sprintf(`192.0.2.7 - - [01/Jan/2026:11:00:00 +0000] "GET /api/%s/%d?token=pw%d HTTP/1.1" %d %d "-" "curl" rt=0.%03d`, []string{"orders", "carts"}[i%2], i, i, status, i, i)
+	}), `,"level":"error"`)
+	if len(o.Patterns) != 1 || o.Patterns[0].Template != "GET /api/orders/<*>" || o.Patterns[0].Count != 100 {
+		t.Fatalf("%+v", o.Patterns)
+	}
+	if got := valuesIn(o.Patterns[0]); !strings.Contains(got, "status: 502 x50, 503 x50") || !strings.Contains(got, "rt: 0.000..0.396") {
+		t.Errorf("values %s", got)
+	}
+	if !strings.Contains(o.Events[0].Message, `"GET /api/orders/0?token=<secret> HTTP/1.1" 502`) {
+		t.Errorf("event %+v", o.Events[0])
+	}
+}
+
+func TestBytesThatAreNoTextAreOnePattern(t *testing.T) {
+	t.Parallel()
+	o := observe(t, textLines(300, func(i int) string {
+		if i%3 == 0 {
+			return fmt.Sprintf("served %d", i)
+		}
+		b := []byte{0xff, 0xfe, 0x80, 0x81, byte(i), byte(0x80 + i%64), 'a', 0xc0}
+		return string(slices.Repeat(b, 1+i%7))
+	}), "")
+	if len(o.Patterns) != 2 || o.Patterns[0].Count != 200 || o.Patterns[0].Template != "(not text)" {
+		t.Errorf("%+v", o.Patterns)
+	}
+}
+
+// A flood of errors of many kinds leaves room for what happened beside it: the rarest line of no severity may be the cause.
+func TestErrorsOfManyKindsLeaveTheOthersVisible(t *testing.T) {
+	t.Parallel()
+	o := observe(t, lines(30_000, func(i int) (string, string) {
+		switch {
+		case i == 12_345:
+			return "INFO", "deploy of the pricing table finished"
+		case i == 23_456:
+			return "WARN", "the clock was set back"
+		case i%5 == 0:
+			return "INFO", fmt.Sprintf("served %d", i)
+		}
+		return "ERROR", wordy(i % 190)
+	}), "")
+	var all strings.Builder
+	for _, v := range o.Patterns {
+		all.WriteString(v.Template + "\n")
+	}
+	for _, want := range []string{"deploy of the pricing table", "the clock was set back", "served <*>"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%q is not among %d patterns", want, len(o.Patterns))
+		}
+	}
+}
+
+func TestManyKindsKeepBothEndsOfEachSeverity(t *testing.T) {
+	t.Parallel()
+	var all []Group
+	for i := range 3000 {
+		g := Group{Level: "ERROR", Count: int64(5000 - i), Template: fmt.Sprint("e", i)}
+		if i >= 2000 {
+			g = Group{Level: "INFO", Count: int64(5000 - i), Template: fmt.Sprint("i", i)}
+		}
+		all = append(all, g)
+	}
+	kept := trimGroups(all, func(g Group) *Group { return &g })
+	var names []string
+	for _, g := range kept {
+		names = append(names, g.Template)
+	}
+	if len(kept) != maxGroups || !slices.Contains(names, "e0") || !slices.Contains(names, "e1999") || !slices.Contains(names, "i2000") || !slices.Contains(names, "i2999") {
+		t.Errorf("%d kept, first %s, last %s", len(kept), names[0], names[len(names)-1])
+	}
+	if !slices.IsSortedFunc(kept, func(a, b Group) int { return int(severity(b.Level)) - int(severity(a.Level)) }) || severity("ERROR") != line.Error {
+		t.Error("not in order of severity")
+	}
+}
+
+func TestEqualStacksAreShownOnceAPattern(t *testing.T) {
+	t.Parallel()
+	o := observe(t, textLines(200, func(i int) string {
+		return fmt.Sprintf("2026-01-01 11:00:00 ERROR [main] com.example.Cart - order %d failed\njava.lang.IllegalStateException: cart %d is gone\n\tat com.example.Cart.pay(Cart.java:12)\n\tat com.example.Api.post(Api.java:%d)", i, i, 7)
+	}), "")
+	shown := 0
+	for _, e := range o.Events {
+		if e.Stack != "" {
+			shown++
+			if strings.Contains(e.Stack, "failed") || !strings.HasPrefix(e.Stack, "java.lang.IllegalStateException: cart ") {
+				t.Errorf("stack %q", e.Stack)
+			}
+		}
+	}
+	if shown != 1 || len(o.Events) < 20 || !strings.Contains(o.Note, "shown once") {
+		t.Errorf("%d stacks in %d events, note %q", shown, len(o.Events), o.Note)
+	}
+}
+
+// A pattern shows runs of blanks and line ends as one blank; its words are found as they are shown.
+func TestWordsOfAPatternFindItsEvents(t *testing.T) {
+	t.Parallel()
+	events := textLines(3, func(i int) string {
+		return []string{`{"level":"error","msg":"cart  of\tbob\nwas lost"}`, `{"level":"error","msg":"cart of bob was kept"}`, "2026-01-01 11:00:00 ERROR cart   of bob was lost"}[i]
+	})
+	for query, want := range map[string]int{`\"of bob was lost\"`: 2, `\"cart of bob\"`: 3, `-\"cart of bob was lost\"`: 1} {
+		if o := observe(t, events, `,"query":"`+query+`"`); len(o.Events) != want {
+			t.Errorf("%s: %d events, want %d", query, len(o.Events), want)
+		}
+	}
+}
+
+func TestTheScopeIsWhatWasSearched(t *testing.T) {
+	t.Parallel()
+	o := observe(t, textLines(3, func(int) string { return "x" }), `,"from":"2026-01-01T11:00:00.000000001Z","to":"2026-01-01T11:30:00Z"`)
+	if o.Scope.From != "2026-01-01T11:00:00.000000001Z" || len(o.Events) != 1 {
+		t.Errorf("%+v", o.Scope)
+	}
+}
