@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -46,6 +47,7 @@ func (e *env) stdio(ctx context.Context, bind string) error {
 	}
 	log.Info("serving over stdio", slog.String("config", cfg.File))
 	stop := g.watch(ctx, nil)
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write: calls in flight still close their records
 	err = srv.ServeStdio(ctx, e.in, e.out, mcpserver.Caller{Principal: localPrincipal(), Binding: bind, Process: rand.Text()})
 	stop()
 	if cerr := g.close(true); cerr != nil {

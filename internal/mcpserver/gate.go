@@ -17,7 +17,6 @@ import (
 const (
 	maxID     = 256 // bytes of a JSON-RPC id as sent
 	maxMethod = 128
-	maxCursor = 256
 )
 
 // Members that a message and its params may have. A name that differs from one of these in letter case only is refused: a lenient decoder would take it for
@@ -147,8 +146,8 @@ func (m *message) readParams(raw json.RawMessage) *rpcError {
 		}
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList:
 		if v := m.raw.get("cursor"); present(v) {
-			if m.cursor, ok = text(v); !ok || len(m.cursor) > maxCursor {
-				return invalidParams("The cursor must be a short string.")
+			if m.cursor, ok = text(v); !ok {
+				return invalidParams("The cursor must be a string.")
 			}
 		}
 	case methodCancelled:
@@ -189,9 +188,6 @@ func (m *message) forward(id uint64) json.RawMessage {
 		member("clientInfo", []byte(`{"name":"","version":""}`))
 	case mcp.MethodSubscriptionsListen:
 		member("notifications", []byte(`{}`))
-	}
-	if m.cursor != "" {
-		member("cursor", appendString(nil, m.cursor))
 	}
 	if proto := m.protocolMeta(); proto != nil {
 		member("_meta", proto)

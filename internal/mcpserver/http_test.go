@@ -394,6 +394,7 @@ func TestLegacyErrorsAreAnsweredWith200(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`:                                           mcp.METHOD_NOT_FOUND,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`:                                 mcp.METHOD_NOT_FOUND,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"???"}}`:                 mcp.INVALID_PARAMS,
+		`{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{"cursor":"YQ=="}}`:              mcp.INVALID_PARAMS,
 	} {
 		w := post(t, r.Handler(), body)
 		if a := read(t, w); w.Code != 200 || a.Error == nil || a.Error.Code != code {

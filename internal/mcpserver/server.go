@@ -196,6 +196,9 @@ func (s *Server) serve(ctx context.Context, caller Caller, headerRun string, m *
 			r = errorReply(m.id, &rpcError{code: mcp.INTERNAL_ERROR, text: textInternal})
 		}
 	}()
+	if m.cursor != "" {
+		return errorReply(m.id, invalidParams("There is no page of this cursor: every list has one page."))
+	}
 	x := &exchange{s: s, caller: caller, headerRun: headerRun, msg: m}
 	resp := s.mcp.HandleMessage(s.mcp.WithContext(ctx, x), m.forward(s.ids.Add(1)))
 	if x.fail != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,18 +20,28 @@ const (
 	stdioQueue = 256
 	// termGrace is how long calls in flight may finish after SIGTERM: clients follow it with SIGKILL about 2 s later.
 	termGrace = time.Second
+	// flushGrace is how long the last answers may take to be written after SIGTERM: a client that has stopped reading must not keep the process.
+	flushGrace = 500 * time.Millisecond
+	// outQueue is how many answers may wait to be written: a client that does not read slows the calls down instead of filling memory.
+	outQueue = 64
 )
 
 // ServeStdio serves one client over in and out, one JSON-RPC message a line, until in ends or ctx does. At the end of in the calls in flight are answered first,
 // for at most the grace; at the end of ctx they get a second; what is left then is cancelled and answered as CANCELLED. Both are a clean end: nil. The error is
-// that of a broken in or out. A read of in that cannot be interrupted is left behind when ctx ends; nothing else outlives the call.
+// that of a broken in or out. A read of in or a write to out that cannot be interrupted is left behind when ctx ends; nothing else outlives the call.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, caller Caller) error {
 	if caller.Principal == "" {
 		return errors.New("mcpserver: a stdio client needs a principal")
 	}
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	c := &stdioConn{s: s, caller: caller, ctx: calls, out: out, queue: make(chan *stdioCall, stdioQueue), running: map[string]*stdioCall{}, broken: make(chan struct{})}
+	c := &stdioConn{s: s, caller: caller, ctx: calls, queue: make(chan *stdioCall, stdioQueue), running: map[string]*stdioCall{},
+		lines: make(chan []byte, outQueue), slack: make(chan struct{}), end: make(chan struct{}), broken: make(chan struct{})}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		c.writeLines(out)
+	}()
 	for range stdioWorkers {
 		c.workers.Go(c.work)
 	}
@@ -40,8 +51,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, ca
 	close(stop)
 	interrupt(in)
 	c.finish(ctx, cancel)
-	if werr := c.writeError(); werr != nil {
-		return werr
+	c.flush(ctx, written)
+	if werr := c.werr.Load(); werr != nil {
+		return *werr
 	}
 	return err
 }
@@ -85,10 +97,11 @@ type stdioConn struct {
 	mu      sync.Mutex
 	running map[string]*stdioCall // by idKey, queued ones included
 
-	wmu    sync.Mutex
-	out    io.Writer
-	werr   error
+	lines  chan []byte   // what is to be written
+	slack  chan struct{} // closed when answers that find no room are no longer waited for
+	end    chan struct{} // closed behind the last answer
 	broken chan struct{} // closed when out fails: nobody is there to answer
+	werr   atomic.Pointer[error]
 }
 
 // stdioCall is a request that a worker serves.
@@ -109,26 +122,26 @@ func (c *stdioConn) dispatch(ctx context.Context, incoming <-chan incomingLine) 
 		case in := <-incoming:
 			switch {
 			case errors.Is(in.err, errLineTooLong):
-				c.write(errorReply(nil, &rpcError{code: mcp.INVALID_REQUEST, text: "The message is too large."}))
+				c.write(errorReply(nil, &rpcError{code: mcp.INVALID_REQUEST, text: "The message is too large."}), ctx.Done())
 			case errors.Is(in.err, io.EOF):
 				return nil
 			case in.err != nil:
 				return in.err
 			case len(bytes.TrimSpace(in.line)) > 0:
-				c.accept(in.line)
+				c.accept(in.line, ctx.Done())
 			}
 		}
 	}
 }
 
 // accept takes one line. What needs no I/O is answered in the order it came, so that a listing follows the initialize before it; calls and reads go to workers.
-func (c *stdioConn) accept(line []byte) {
+func (c *stdioConn) accept(line []byte, stop <-chan struct{}) {
 	m, bad := decode(line)
 	switch {
 	case bad != nil && m.kind == notification && m.method != "":
 		return // a notification is never answered
 	case bad != nil:
-		c.write(errorReply(m.id, bad))
+		c.write(errorReply(m.id, bad), stop)
 		return
 	case m.kind == notification:
 		if m.method == methodCancelled {
@@ -141,7 +154,7 @@ func (c *stdioConn) accept(line []byte) {
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodToolsCall, mcp.MethodResourcesRead, mcp.MethodSubscriptionsListen:
 	default:
-		c.write(c.s.serve(c.ctx, c.caller, "", m))
+		c.write(c.s.serve(c.ctx, c.caller, "", m), stop)
 		return
 	}
 	call := &stdioCall{msg: m}
@@ -155,14 +168,14 @@ func (c *stdioConn) accept(line []byte) {
 	c.mu.Unlock()
 	if taken { // an answer could not be told from the other one's
 		call.cancel()
-		c.write(errorReply(m.id, &rpcError{code: mcp.INVALID_REQUEST, text: "A request of this id is still being served."}))
+		c.write(errorReply(m.id, &rpcError{code: mcp.INVALID_REQUEST, text: "A request of this id is still being served."}), stop)
 		return
 	}
 	select {
 	case c.queue <- call:
 	default:
 		c.done(call)
-		c.write(overloadedReply(m))
+		c.write(overloadedReply(m), stop)
 	}
 }
 
@@ -188,7 +201,7 @@ func (c *stdioConn) work() {
 	for call := range c.queue {
 		rep := c.s.serve(call.ctx, c.caller, "", call.msg)
 		if c.done(call) {
-			c.write(rep)
+			c.write(rep, nil)
 		}
 	}
 }
@@ -212,6 +225,7 @@ func (c *stdioConn) finish(ctx context.Context, cancel context.CancelFunc) {
 			term = nil
 			grace.Reset(min(termGrace, c.s.o.Grace))
 		case <-c.broken:
+			close(c.slack)
 			cancel()
 			c.await(ctx, idle)
 			return
@@ -220,6 +234,7 @@ func (c *stdioConn) finish(ctx context.Context, cancel context.CancelFunc) {
 			n := len(c.running)
 			c.mu.Unlock()
 			c.s.log.LogAttrs(ctx, slog.LevelWarn, "grace is over, cancelling calls in flight", slog.Int(keyCount, n))
+			close(c.slack)
 			cancel()
 			c.await(ctx, idle)
 			return
@@ -238,26 +253,69 @@ func (c *stdioConn) await(ctx context.Context, idle <-chan struct{}) {
 	}
 }
 
-// write sends a reply: one line for each message.
-func (c *stdioConn) write(r reply) {
+// write queues a reply: one line for each message. A client that does not read is waited for until stop or slack is closed.
+func (c *stdioConn) write(r reply, stop <-chan struct{}) {
 	var buf []byte
 	for _, n := range r.notes {
 		buf = append(append(buf, n...), '\n')
 	}
 	buf = append(append(buf, r.body...), '\n')
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
-	if c.werr != nil {
+	select {
+	case c.lines <- buf: // rather than any of the reasons below
 		return
+	default:
 	}
-	if _, err := c.out.Write(buf); err != nil {
-		c.werr = err
-		close(c.broken)
+	select {
+	case c.lines <- buf:
+	case <-stop:
+	case <-c.slack:
+	case <-c.broken:
 	}
 }
 
-func (c *stdioConn) writeError() error {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
-	return c.werr
+// writeLines writes what is queued until the end.
+func (c *stdioConn) writeLines(out io.Writer) {
+	put := func(b []byte) {
+		if c.werr.Load() != nil {
+			return
+		}
+		if _, err := out.Write(b); err != nil {
+			c.werr.Store(&err)
+			close(c.broken)
+		}
+	}
+	for {
+		select {
+		case b := <-c.lines:
+			put(b)
+		case <-c.end:
+			for {
+				select {
+				case b := <-c.lines:
+					put(b)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// flush waits until the last answers are written: for the grace, and a moment after SIGTERM.
+func (c *stdioConn) flush(ctx context.Context, written <-chan struct{}) {
+	close(c.end)
+	grace := time.NewTimer(c.s.o.Grace)
+	defer grace.Stop()
+	for term := ctx.Done(); ; {
+		select {
+		case <-written:
+			return
+		case <-term:
+			term = nil
+			grace.Reset(min(flushGrace, c.s.o.Grace))
+		case <-grace.C:
+			c.s.log.LogAttrs(ctx, slog.LevelWarn, "the client does not read its answers")
+			return
+		}
+	}
 }

@@ -297,6 +297,51 @@ func TestABrokenOutputEndsTheSession(t *testing.T) {
 	_ = inW.Close()
 }
 
+// A client that has stopped reading slows its own calls down and keeps nobody: not SIGTERM, not the end of the input.
+func TestAClientThatDoesNotReadDoesNotKeepTheProcess(t *testing.T) {
+	pings := strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n", 3*outQueue)
+	for name, c := range map[string]struct {
+		in   string
+		term bool
+		took time.Duration
+	}{
+		"SIGTERM while an answer of the dispatcher waits": {pings, true, flushGrace},
+		"SIGTERM while calls wait to answer":              {manyCalls(3 * outQueue), true, termGrace + flushGrace},
+		"the end of the input":                            {manyCalls(3 * outQueue), false, 2 * 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, onBoundary(t, &echo{name: "query_logs"}), func(o *Options) { o.Grace = 10 * time.Second })
+				outR, outW := io.Pipe()
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				done := make(chan error, 1)
+				go func() { done <- r.ServeStdio(ctx, strings.NewReader(c.in), outW, stdioCaller) }()
+				synctest.Wait()
+				began := time.Now()
+				if c.term {
+					cancel()
+				}
+				if err := <-done; err != nil {
+					t.Errorf("ServeStdio = %v, want nil", err)
+				}
+				if took := time.Since(began); took != c.took {
+					t.Errorf("took %v, want %v", took, c.took)
+				}
+				_ = outR.Close() // the write that nobody reads is left behind on purpose
+			})
+		})
+	}
+}
+
+func manyCalls(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(callWith(fmt.Sprint(i), "x") + "\n")
+	}
+	return b.String()
+}
+
 func TestStdioServesModernRequestsWithoutInitialize(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
