@@ -28,7 +28,7 @@ auth_enabled: true
 server: {http_listen_address: 127.0.0.1, http_listen_port: %d, grpc_listen_address: 127.0.0.1, grpc_listen_port: %d, log_level: error}
 common: {path_prefix: %[3]s, replication_factor: 1, instance_addr: 127.0.0.1, ring: {instance_addr: 127.0.0.1, kvstore: {store: inmemory}}, storage: {filesystem: {chunks_directory: %[3]s/c, rules_directory: %[3]s/r}}}
 schema_config: {configs: [{from: 2020-01-01, store: tsdb, object_store: filesystem, schema: v13, index: {prefix: index_, period: 24h}}]}
-ingester: {lifecycler: {min_ready_duration: 0s, final_sleep: 0s}}
+ingester: {query_store_max_look_back_period: -1ns, lifecycler: {min_ready_duration: 0s, final_sleep: 0s}}
 querier: {query_ingesters_within: 0s}
 limits_config: {reject_old_samples: false, allow_structured_metadata: true, max_entries_limit_per_query: 50, max_query_length: 30d, ingestion_rate_mb: 64, ingestion_burst_size_mb: 64}
 runtime_config: {file: %[3]s/overrides.yaml}
