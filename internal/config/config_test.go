@@ -182,6 +182,11 @@ func TestWhatMustNotStart(t *testing.T) {
 		"memory for two replicas":         {"canonical: {store: memory, replicas: 2}", "canonical.store"},
 		"file for two replicas":           {"canonical: {replicas: 2}", "canonical.store"},
 		"audit into the datasource":       {"audit: {mysql: \"u:p@tcp(h)/d\"}\nmysql: {datasources: {s: {description: d, dsn: \"u:p@tcp(h)/d\", schemas: {d: {t: [id]}}}}}", "audit.mysql"},
+		"audit into it by other words":    {"audit: {mysql: \"u:p?q@tcp(h)/d?tls=true\"}\nmysql: {datasources: {s: {description: d, dsn: \"u:p?q@tcp(h)/d\", schemas: {d: {t: [id]}}}}}", "audit.mysql"},
+		"a token no header carries":       {"auth: {tokens: [{name: a, token: \"0123456789abcdef \"}]}", "auth.tokens[0].token"},
+		"a port that is none":             {"http: {listen: 127.0.0.1:99999}", "http.listen"},
+		"a variable that is not closed":   {"log: {level: \"${L\"}", "log.level"},
+		"a variable in a default":         {"log: {level: \"${L:-${M:-warn}}\"}", "log.level"},
 		"record dies before the call":     {"canonical: {ttl: 30s}", "canonical.ttl"},
 		"mask without secrets":            {"logs: {topics: {a: {description: d, files: {paths: [x]}, mask: [sql]}}}", "logs.topics.a.mask"},
 		"two sources":                     {"logs: {topics: {a: {description: d, files: {paths: [x]}, loki: {url: \"http://h\", selector: \"{a=\\\"b\\\"}\"}}}}", "logs.topics.a"},
@@ -253,6 +258,17 @@ func TestVariablesExpandInValuesOnly(t *testing.T) {
 	}
 	if c.Log.Level != "warn" || c.Runs.Limits.Calls != 12 || c.Redaction.Keep[0] != "a$b" {
 		t.Errorf("%+v %+v %+v", c.Log, c.Runs.Limits, c.Redaction)
+	}
+}
+
+// A byte order mark in front is no part of the file, and a token that can be guessed is said to be one.
+func TestMarksAndShortTokens(t *testing.T) {
+	c, err := load(t, "\ufeffauth: {tokens: [{name: a, token: abc}, {name: b, token: 0123456789abcdef}]}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Warnings) != 1 || c.Warnings[0].Path != "auth.tokens[0].token" || strings.Contains(fmt.Sprint(c.Warnings[0]), "abc") {
+		t.Errorf("%v", c.Warnings)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -58,7 +59,7 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Confi
 	c := Default()
 	c.File, c.lines = file, map[string]int{}
 	b := &binder{file: file, dir: filepath.Dir(file), getenv: getenv, lines: c.lines, anchors: map[string]ast.Node{}}
-	f, err := parser.ParseBytes(data, 0)
+	f, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), 0) // some editors begin a file with a mark that is no part of it
 	if err != nil {
 		return nil, Problems{syntaxProblem(file, err)}
 	}
@@ -350,6 +351,9 @@ func (b *binder) expand(n ast.Node, path, s string) (string, bool) {
 		}
 		v, ok := b.getenv(name)
 		switch {
+		case hasDef && strings.Contains(def, "${"):
+			b.problem(n, path, "the default of ${%s:-…} holds another variable, which is not expanded", name)
+			good = false
 		case hasDef && v == "":
 			return def
 		case !ok:
@@ -358,6 +362,10 @@ func (b *binder) expand(n ast.Node, path, s string) (string, bool) {
 		}
 		return v
 	})
+	if good && strings.Contains(variable.ReplaceAllLiteralString(s, ""), "${") {
+		b.problem(n, path, "a variable that begins with ${ is not closed by }")
+		good = false
+	}
 	return out, good
 }
 

@@ -77,6 +77,10 @@ func (k *checker) listen(path, listen string) bool {
 		k.add(path, "%q would listen on every interface; name the host, as in 127.0.0.1:%s", listen, port)
 		return false
 	}
+	if n, err := net.LookupPort("tcp", port); err != nil || n < 0 {
+		k.add(path, "%q is no port", port)
+		return false
+	}
 	return true
 }
 
@@ -137,6 +141,9 @@ func (k *checker) harness() {
 	}
 }
 
+// minToken is how long a token should be: 16 characters of base64 hold 96 random bits.
+const minToken = 16
+
 func (k *checker) auth() {
 	names, values := map[string]bool{}, map[string]bool{}
 	for i, t := range k.c.Auth.Tokens {
@@ -153,6 +160,10 @@ func (k *checker) auth() {
 			k.add(at+".token", "is empty; give a long random value, as in ${AGENT_TOKEN}")
 		case values[t.Token.Reveal()]:
 			k.add(at+".token", "is the same as another token's")
+		case strings.ContainsFunc(t.Token.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }):
+			k.add(at+".token", "holds a blank or another character that no Authorization header carries")
+		case len(t.Token.Reveal()) < minToken:
+			k.warn(at+".token", "is shorter than %d characters: it can be guessed", minToken)
 		}
 		values[t.Token.Reveal()] = true
 		if t.Role != "agent" && t.Role != "harness" {
@@ -298,10 +309,17 @@ func (k *checker) audit() {
 		k.add("audit", "choose one of mysql and file")
 	}
 	for _, n := range slices.Sorted(maps.Keys(k.c.MySQL.Datasources)) {
-		if dsn := k.c.MySQL.Datasources[n].DSN; !a.MySQL.IsZero() && dsn.Reveal() == a.MySQL.Reveal() {
+		if dsn := k.c.MySQL.Datasources[n].DSN; !a.MySQL.IsZero() && account(dsn.Reveal()) == account(a.MySQL.Reveal()) {
 			k.add("audit.mysql", "is the DSN of datasource %q; audit needs an account of its own that may write", n)
 		}
 	}
+}
+
+// account is a DSN without its parameters: they do not make it another account.
+func account(dsn string) string {
+	at := strings.LastIndexByte(dsn, '@') // a password may hold a question mark
+	before, _, _ := strings.Cut(dsn[at+1:], "?")
+	return dsn[:at+1] + before
 }
 
 func (k *checker) masks(path string, mask []string) {
