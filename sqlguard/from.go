@@ -291,6 +291,9 @@ func (c *conv) notLoose(s *scope) {
 
 func (c *conv) jsonTable(x ctx, n *sp.JSONTableExpr) *relation {
 	c.node()
+	if n.Alias.IsEmpty() {
+		fail(codeSyntax, "JSON_TABLE needs an alias; write JSON_TABLE(...) AS t")
+	}
 	r := &relation{alias: alias(n.Alias.String(), "the alias", 64), jsonTable: &jsonTable{}}
 	left := &scope{parent: x.sc.parent, rels: x.sc.rels}
 	for _, o := range x.sc.rels {
