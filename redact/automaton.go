@@ -22,8 +22,12 @@ const (
 	onBase64                  // a key word in base64
 	onSuffix                  // a host name's ending
 	onSQL                     // a word that can begin a statement
+	onLogin                   // a phrase of logins
+	onCall                    // a function of calls
+	onHex                     // a key word in hexadecimal: arg indexes hexWords
 	onPhrase                  // a fixed phrase before a value: arg indexes phrases
 	onCommand                 // a command whose flags hold secrets: arg indexes commands
+	onArgument                // a command with a secret among its words: arg indexes arguments
 	onIBAN                    // country code and two digits
 	onHash                    // digit "#": nginx's pid#tid
 	onData                    // "data:", which may begin the data of a manifest

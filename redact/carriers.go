@@ -75,8 +75,10 @@ func (w *scanner) elementValue(k *key, p int) int {
 		if end == len(b) && w.r.o.KeepPlaceholders { // <password> in a document stands for one
 			return 0
 		}
-		if end == len(b) && w.lineEnd(b, p) < end { // no end tag: the line is the value
-			end = w.lineEnd(b, p)
+		if end == len(b) { // no end tag: the line is the value, unless a sentence goes on: "AUTH <password> called without …"
+			if end = w.lineEnd(b, p); isBlank(b[p]) {
+				return 0
+			}
 		}
 	}
 	if w.harmless(k, b[p:end], true) {
@@ -180,7 +182,7 @@ func (w *scanner) prose(k *key) int {
 	if p == k.to || p >= len(b) {
 		return 0
 	}
-	sure := w.wordBefore(k.from, "with", "using", "by", "via")
+	sure := w.wordBefore(k.from, "with", "using", "by", "via") || w.afterLogin(k.from)
 	for n := 0; n < 7 && p < len(b); n++ {
 		if q, _ := opening(b, p); q.c != 0 {
 			if n == 0 {
@@ -250,6 +252,18 @@ func (w *scanner) prose(k *key) int {
 	return 0
 }
 
+// afterLogin tells the third word of "login bob password x", as .netrc has it.
+func (w *scanner) afterLogin(i int) bool {
+	b, l := w.b, i
+	for l > 0 && isBlank(b[l-1]) {
+		l--
+	}
+	for n := 0; l > 0 && !isSpace(b[l-1]) && n < 64; n++ {
+		l--
+	}
+	return l < i && w.wordBefore(l, "login")
+}
+
 // codeProse handles "your OTP is 482913" and "verification code 482913": four to eight digits.
 func (w *scanner) codeProse(k *key) int {
 	b := w.b
@@ -259,6 +273,11 @@ func (w *scanner) codeProse(k *key) int {
 		e++
 	}
 	if p == k.to || e-p < 4 || e-p > 8 || isWord(at(b, e)) {
+		if word, e := w.next(p); p > k.to && codeGroups(bytes.TrimRight(word, ".,;:)")) {
+			e -= len(word) - len(bytes.TrimRight(word, ".,;:)"))
+			w.secret(p, e)
+			return e
+		}
 		return 0
 	}
 	w.secret(p, e)
@@ -352,12 +371,21 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 	end := w.unquoted(b, p, false)
 	v := bytes.TrimRight(b[p:end], ".,;:!?)")
 	switch {
+	case isDigit(b[p]) && isBlank(at(b, p+1)) && k.from != k.to: // the type of a password, as Cisco writes it: password 7 0822455D0A16
+		q := skipBlank(b, p+1)
+		if word, _ := w.next(q); len(word) >= 4 && len(word) < 64 && mixed(word) && !plain(word) && !numeric(word) && (isAlnum(word[0]) || word[0] == '$') {
+			w.secret(q, q+len(word))
+			return q + len(word)
+		}
+		return 0
 	case len(v) < 3 || isIdent(v[0]) && bytes.IndexByte(v, '=') > 0 || w.harmless(k, v, false) || plain(v) || v[0] == '<' || v[0] == '(' || v[0] == '[' || v[0] == '{':
 		return 0
 	case bytes.HasPrefix(v, []byte("-")) || bytes.Contains(v, []byte("://")) || v[0] == '/':
 		return 0
 	case k.password && sure && !w.r.o.KeepPlaceholders: // with password hunter
 	case k.password && mixed(v) && (len(v) >= 4 || !numeric(v)):
+	case len(v) >= 5 && hasDigit(v) && hasLetter(v) && !dnsName(v) && bytes.IndexByte(v, '.') < 0 && bytes.ContainsAny(b[k.from:k.to], "-_"): // pre-shared-key x1y2z
+	case (k.token || bytes.ContainsAny(b[k.from:k.to], "-_")) && hashed(v):
 	case random(v) && !dnsName(v) && mixed(v) && !numeric(v) && !w.wordBefore(k.from, "unexpected", "illegal"):
 	default:
 		return 0
@@ -422,60 +450,4 @@ func (w *scanner) changed(k *key, p int) bool {
 		end = w.unquoted(b, p, false)
 	}
 	return wordFold(b, skipBlank(b, end), "to")
-}
-
-// plain tells whether v is a word of the message: a listed one, or lower-case letters with the ending of a participle, an adjective or a noun of state.
-func plain(v []byte) bool {
-	v = bytes.Trim(v, ".,;:!?)(\"'")
-	if len(v) == 0 {
-		return true
-	}
-	if len(v) > 24 {
-		return false
-	}
-	var buf [24]byte
-	l := buf[:0]
-	for _, c := range v {
-		l = append(l, lower(c))
-	}
-	if plainWords[string(l)] {
-		return true
-	}
-	for i, c := range v {
-		if class[c]&cLower == 0 && (i > 0 || class[c]&cUpper == 0) {
-			return false
-		}
-	}
-	for _, e := range [...]string{"ed", "ing", "able", "ible", "tion", "sion", "ment", "ly", "ive", "ness", "ance", "ence", "ity"} {
-		if len(v) > len(e)+3 && bytes.HasSuffix(l, []byte(e)) {
-			return true
-		}
-	}
-	return false
-}
-
-// mixed tells whether v is more than one plain word: it holds a digit, a sign or an inner capital.
-func mixed(v []byte) bool {
-	for i, c := range v {
-		if class[c]&cLower == 0 && (i > 0 || class[c]&cUpper == 0) && c != '-' && c != '\'' && c < 0x80 {
-			return true
-		}
-	}
-	return false
-}
-
-// dnsName tells whether v is a name as Kubernetes gives them: lower case, digits and hyphens.
-func dnsName(v []byte) bool {
-	h := false
-	for _, c := range v {
-		if class[c]&(cLower|cDigit) == 0 && c != '-' && c != '.' && c != '/' {
-			return false
-		}
-		h = h || c == '-' || c == '.' || c == '/'
-	}
-	return h
-}
-
-func fileLike(v []byte) bool {
-	return v[0] == '/' || v[0] == '~' || bytes.HasPrefix(v, []byte("./")) || bytes.Contains(v, []byte("://"))
 }

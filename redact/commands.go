@@ -15,7 +15,7 @@ type command struct {
 
 var commands = []command{
 	{"mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlsh mysqlshow mysqlbinlog mysqlpump mysqlslap mysql_upgrade mariadb mariadb-dump mariadb-admin mariadb-check mariadb-import mariabackup mydumper myloader xtrabackup innobackupex mycli pt-query-digest pt-table-checksum pt-online-schema-change", "p", true, false, 0, ""},
-	{"curl wget http https xh aria2c lftp", "uUa", true, true, ':', ""},
+	{"curl wget http https xh aria2c lftp etcdctl httpie", "uUa", true, true, ':', ""},
 	{"sshpass", "p", true, true, 0, ""},
 	{"redis-cli valkey-cli keydb-cli", "a", false, true, 0, ""},
 	{"ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare", "wy", true, true, 0, ""},
@@ -27,6 +27,70 @@ var commands = []command{
 	{"smbclient rpcclient smbmap", "U", true, true, '%', ""},
 	{"snmpwalk snmpget snmpset snmpbulkwalk", "cAX", false, true, 0, ""},
 	{"rdesktop influx cypher-shell", "p", false, true, 0, ""},
+}
+
+// argument says which word of a command line is a secret: the one after nth-1 others behind sub, flags not counted. flag is a letter that must be among them.
+type argument struct {
+	name, sub string
+	nth       int
+	flag      byte
+}
+
+var arguments = []argument{
+	{"rabbitmqctl", "add_user", 2, 0}, {"rabbitmqctl", "change_password", 2, 0}, {"rabbitmqctl", "authenticate_user", 2, 0}, {"vault", "login", 1, 0}, {"net", "user", 2, 0}, {"mc", "alias set", 4, 0},
+	{"mc", "config host add", 4, 0}, {"htpasswd", "", 3, 'b'}, {"mosquitto_passwd", "", 3, 'b'}, {"wpa_passphrase", "", 2, 0}, {"openssl", "passwd", 1, 0}, {"redis-cli", "auth", 1, 0},
+}
+
+// nearLine is the end of the line at i, at most 512 bytes away.
+func (w *scanner) nearLine(i int) int {
+	near := w.b[i:min(len(w.b), i+512)]
+	if n := bytes.IndexByte(near, '\n'); n >= 0 {
+		near = near[:n]
+	}
+	w.steps += len(near)
+	return i + len(near)
+}
+
+// argument masks a word of the rest of the line behind a program's name.
+func (w *scanner) argument(n, from, to int) {
+	b, a := w.b, arguments[n]
+	if !w.r.on[kindSecret] || from > 0 && (isWord(b[from-1]) || b[from-1] == '-' || b[from-1] == '.') || !isBlank(at(b, to)) {
+		return
+	}
+	end := w.nearLine(to)
+	if to > w.argEnd {
+		w.argEnd, w.argCount = end, 0
+	}
+	if w.argCount++; w.argCount > maxCommands {
+		return
+	}
+	p := to
+	if a.sub != "" {
+		for p < end && !(wordFold(b, p, a.sub) && isBlank(b[p-1])) {
+			p++
+		}
+		p += len(a.sub)
+	}
+	flagged := a.flag == 0
+	for count := 0; p < end; {
+		p = skipBlank(b, p)
+		if p >= end || b[p] == '|' || b[p] == ';' || b[p] == '&' {
+			return
+		}
+		e := w.unquoted(b[:end], p, false)
+		if o, f := opening(b, p); o.c != 0 {
+			_, e, _ = w.closing(b[:end], f, o)
+		}
+		if b[p] == '-' {
+			flagged = flagged || bytes.IndexByte(b[p:e], a.flag) > 0
+		} else if count++; count == a.nth {
+			if v := bytes.Trim(b[p:e], "\"'"); flagged && !plain(v) && (mixed(v) || a.name != "net") && b[p] != '/' {
+				w.word(p)
+			}
+			return
+		}
+		p = max(e, p+1)
+	}
 }
 
 // maxCommands bounds how often one line is walked for flags.
@@ -52,7 +116,7 @@ func (w *scanner) command(n, from, to int) {
 			continue
 		}
 		if b[i+1] == '-' {
-			for _, f := range [...]string{"--user", "--proxy-user", "--auth"} {
+			for _, f := range [...]string{"--user", "--proxy-user", "--auth", "--login"} {
 				if c.pair == ':' && hasFold(b, i, f) && (at(b, i+len(f)) == ' ' || at(b, i+len(f)) == '=') {
 					w.pair(skipBlank(b, i+len(f)+1), end, c.pair)
 				}

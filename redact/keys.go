@@ -176,6 +176,9 @@ func classify(b []byte, from, to int) key {
 	if last == 0 && s.n == 2 && string(s.at(1)) == "id" && (string(s.at(0)) == "request" || string(s.at(0)) == "req") {
 		ms[0] = mTrace
 	}
+	if hasFold(id, 0, "imagepullsecret") { // names of Secrets
+		return k
+	}
 	switch ms[last] {
 	case mAuthorization:
 		k.kind, k.auth = kindSecret, true
@@ -214,7 +217,7 @@ func classify(b []byte, from, to int) key {
 // notPass are words that end in pass and are no password; codeOf are the codes that open something.
 var (
 	notPass = map[string]bool{"bypass": true, "compass": true, "trespass": true, "surpass": true, "overpass": true, "underpass": true, "encompass": true, "multipass": true, "singlepass": true}
-	codeOf  = map[string]bool{"verification": true, "verify": true, "sms": true, "auth": true, "mfa": true, "otp": true, "login": true, "totp": true, "2fa": true, "pin": true, "recovery": true, "backup": true, "security": true, "captcha": true, "authorization": true, "activation": true, "invite": true, "access": true}
+	codeOf  = map[string]bool{"verification": true, "verify": true, "sms": true, "auth": true, "mfa": true, "otp": true, "login": true, "totp": true, "2fa": true, "pin": true, "recovery": true, "backup": true, "security": true, "captcha": true, "authorization": true, "activation": true, "time": true, "onetime": true, "unlock": true, "reset": true, "invite": true, "access": true}
 )
 
 func (k *key) infra(m meaning, s *splitter, last int) {

@@ -44,7 +44,7 @@ var terms = func() map[string]meaning {
 			"plugin", "module", "response", "domain", "secure", "httponly", "samesite", "flag", "flags", "authentication", "user", "username", "per", "second", "seconds", "ms", "bytes", "quota", "window", "stdin",
 			"context", "completion", "rotation", "rotated", "interceptor", "mapper", "builder", "strategy", "middleware", "guard", "listener", "adapter", "loader", "binding", "mount", "volume", "ops", "loop", "hits"},
 		mSecret: {"pwd", "psw", "pswd", "pw", "passcode", "passkey", "pass" + "phrase", "cred", "creds", "jwt", "mnemonic", "kennwort", "senha", "contrasena", "motdepasse", "wachtwoord",
-			"csrf", "xsrf", "jsessionid", "phpsessid", "sessid", "sessionid", "webhookurl", "keystorepass", "storepass", "keypass", "sas", "hmac", "userpwd", "dbpwd", "dbpasswd"},
+			"csrf", "xsrf", "psk", "jsessionid", "phpsessid", "sessid", "sessionid", "webhookurl", "keystorepass", "storepass", "keypass", "sas", "hmac", "userpwd", "dbpwd", "dbpasswd"},
 		mWeak:          {"auth", "session", "sess", "sid", "sig", "sign", "signature", "seed", "bearer", "nonce", "ticket"},
 		mDigits:        {"pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "vcode", "smscode", "verifycode", "authcode", "passwordcode"},
 		mKey:           {"key", "keys"},
@@ -89,7 +89,7 @@ var fileTypes = func() map[string]bool {
 }()
 
 // strong are words that make a secret of any word they stand in, with the endings that do not (passwordless, tokenizer, secretary).
-var strong = []string{"password", "passwd", "passphrase", "passwort", "passwrd", "passcode", "secret", "token", "credential", "apikey", "privatekey", "accesskey", "secretkey", "sessionid", "sessid", "authkey", "accountkey", "sharedkey", "licensekey", "encryptionkey", "signingkey", "masterkey", "authcode", "appkey"}
+var strong = []string{"password", "passwd", "passphrase", "passwort", "passwrd", "passcode", "secret", "token", "credential", "apikey", "privatekey", "accesskey", "secretkey", "sessionid", "sessid", "authkey", "accountkey", "sharedkey", "licensekey", "encryptionkey", "signingkey", "masterkey", "masterauth", "presharedkey", "authcode", "appkey", "dockerconfigjson", "dockercfg"}
 
 var weakEndings = []string{"less", "iz", "is", "ary", "ing", "ly"}
 

@@ -199,17 +199,22 @@ func (w *scanner) colons(i int) {
 }
 
 // maskEnds tells whether a mask ends right before b[i].
-func maskEnds(b []byte, i int) bool {
+func maskEnds(b []byte, i int) bool { return maskBefore(b, i) >= 0 }
+
+// maskBefore is where the mask that ends right before b[i] begins, or -1.
+func maskBefore(b []byte, i int) int {
 	if i < 4 || b[i-1] != '>' {
-		return false
+		return -1
 	}
 	for j := i - 2; j >= 0 && i-j < 24; j-- {
 		if b[j] == '<' {
-			_, n := tagAt(b, j)
-			return n == i-j
+			if _, n := tagAt(b, j); n == i-j {
+				return j
+			}
+			return -1
 		}
 	}
-	return false
+	return -1
 }
 
 // macDash handles aa-bb-cc-dd-ee-ff around the "-" at b[i].

@@ -282,7 +282,7 @@ func chineseID(v []byte) bool {
 // phonePlus looks at "+" digit: an international number of 8 to 15 digits.
 func (w *scanner) phonePlus(i int) {
 	b := w.b
-	if !w.r.on[kindPhone] || i > 0 && (isWord(b[i-1]) || b[i-1] == '+' || b[i-1] == ')' || b[i-1] == '.') || b[i+1] == '0' {
+	if !w.r.on[kindPhone] || i > 0 && (isWord(b[i-1]) || b[i-1] == '+' || b[i-1] == ')' || b[i-1] == '.' || maskEnds(b, i)) || b[i+1] == '0' {
 		return
 	}
 	e, n, last := i+1, 0, i+1

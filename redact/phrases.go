@@ -20,7 +20,10 @@ const (
 	phSpring    // INFO 28341 --- [main]
 	phOracle    // jdbc:oracle:thin:scott/tiger@
 	phLogonName // sqlplus scott/tiger@db
-	phDocker    // "auth": "base64"
+	phWord      // requirepass x
+	phACL       // user bob on >x
+	phStdin     // echo x | docker login --password-stdin
+	phArgs      // [Parameters=[@p0='x' (Size = 4000)]
 )
 
 type phraseText struct {
@@ -33,13 +36,17 @@ var phrases = []phraseText{
 	{"invalid input syntax for", phSyntax}, {"invalid input value for enum", phSyntax}, {"dup key:", phBrace}, {"near '", phNear}, {"near \"", phNear}, {"binding parameter", phBinding}, {"parameters:", phParameters},
 	{"identified by", phIdentified}, {"identified with", phIdentified}, {"bearer", phBearer}, {"basic", phBasic},
 	{"lookup ", phHost}, {"enotfound ", phHost}, {"eai_again ", phHost}, {"unknownhostexception:", phHost}, {"resolve host:", phHost}, {"resolve host ", phHost}, {"connect to host ", phHost}, {"failed to connect to ", phHost}, {"connection to ", phHost}, {"connecting to ", phHost}, {"connected to ", phHost}, {"resolve hostname ", phHost},
-	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName},
+	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName}, {"expdp ", phLogonName}, {"impdp ", phLogonName}, {"sqlldr ", phLogonName}, {"rman target ", phLogonName},
+	{"requirepass ", phWord}, {"masterauth ", phWord}, {"snmp-server community ", phWord}, {"rocommunity ", phWord}, {"rwcommunity ", phWord}, {" on >", phACL}, {"setuser ", phACL},
+	{"--password-stdin", phStdin}, {"chpasswd", phStdin}, {"sudo -s", phStdin}, {"passwd --stdin", phStdin}, {"--passphrase-fd 0", phStdin}, {"--with-token", phStdin},
+	{"parameters=[", phArgs}, {"prepared statement: [", phArgs},
 }
 
 func (w *scanner) phrase(n, from, to int) {
 	b := w.b
 	p := skipBlank(b, to)
-	if do := phrases[n].do; do <= phParameters && (!w.r.on[kindSQL] || from < w.litEnd) {
+	switch do := phrases[n].do; {
+	case (do <= phParameters || do == phArgs) && (!w.r.on[kindSQL] || from < w.litEnd), (do == phWord || do == phACL || do == phStdin) && !w.r.on[kindSecret]:
 		return
 	}
 	switch phrases[n].do {
@@ -125,6 +132,17 @@ func (w *scanner) phrase(n, from, to int) {
 		if r > l+1 && l > 0 && b[l-1] == ' ' && w.r.on[kindPID] {
 			w.add(kindPID, l, r)
 		}
+	case phWord:
+		if from == 0 || !isWord(b[from-1]) && b[from-1] != '-' {
+			w.word(p)
+		}
+	case phACL:
+		w.accessRules(to - 1)
+	case phStdin:
+		w.stdin(from, to)
+	case phArgs:
+		end, _ := w.balanced(b[:min(len(b), to+4096)], to-1)
+		w.literal(to, end)
 	case phOracle, phLogonName:
 		e := p
 		for e < len(b) && !isSpace(b[e]) && b[e] != '"' && b[e] != '\'' && b[e] != '@' {

@@ -275,6 +275,36 @@ func (w *scanner) base64(from, to int) {
 	}
 }
 
+// hex decodes the run of hexadecimal digits around a key word and masks it when it holds a secret.
+func (w *scanner) hex(n, from, to int) {
+	b := w.b
+	if !w.r.on[kindSecret] || from < w.hexEnd || !hasFold(b, from, hexWords[n]) {
+		return
+	}
+	l, r := from, to
+	for l > w.hexEnd && isHex(b[l-1]) {
+		l--
+	}
+	for r < len(b) && isHex(b[r]) {
+		r++
+	}
+	w.hexEnd = r
+	w.steps += r - l
+	text := make([]byte, 0, (r-l)/2)
+	for i := l + (from-l)%2; i+1 < r; i += 2 { // the word stands on a byte border
+		text = append(text, unhex(b[i])<<4|unhex(b[i+1]))
+	}
+	if i := from - l; !printable(text[:min(len(text), i/2)]) { // something binary before it
+		text = text[i/2:]
+	}
+	if n := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' && !isSpace(byte(r)) || r == utf8.RuneError }); n >= 0 {
+		text = text[:n]
+	}
+	if w.r.holds(text) {
+		w.secret(l, r)
+	}
+}
+
 // decode64 decodes either alphabet, with or without padding, as far as it goes; nil when it is not text.
 func decode64(s []byte) []byte {
 	s = bytes.TrimRight(s, "=")

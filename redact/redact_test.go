@@ -223,7 +223,8 @@ func TestWorkIsLinear(t *testing.T) {
 	units := []string{"password=", "password ", "password password=x ", "\"password\":\"", "'", "\"", "\\\"password\\\":\\\"", "token='auth=\"", "authorization: ", "\"authorization: ", "cookie: a=b; ", "://", "://a:b@", "@", "a@b.", "a:b@", "-----BEGIN ", "-----END ", "-----BEGIN X-----",
 		"select '", "\"select \"", "select ", "SELECT a FROM b WHERE c='", "insert into ", "update a set b=", "/*", "values (", "<password>", "\"password\">", "<secret>", "<host>", "<", "password is ", "password from a to b ", "key (", "failing row contains (", "near '", "parameters: ",
 		"1", "1 ", "1-", "1.1.", "1:1:", "a:", "::", "+1 ", "4111 ", "-aaaaaaa-", "ip-1-1-1-1", "DE11", "sk-", "sk-a", "eyJ", "eyJ.", "eyJ-", "cGFzc3dvcmQ", "cGFzc3dvcmQ/", "mysql -p", "curl -u a:b ", "%70", "\\u0070", "&#112;", "\x1b[", "\u200b", "密码", "密码为", "密码从", "{", "password={", "password=[", "kind:Secret data:{", "\"kind\":\"Secret\"\"data\":{", "data:\n  a: b\n",
-		"key=", "auth=\"", "lookup ", "host=a,", "name=password ", " --- [", "AUTH ", "bearer ", "\\", "\\\\\\", "$", ".com", "a.internal", "pwd;pwd,pwd&"}
+		"key=", "auth=\"", "lookup ", "host=a,", "name=password ", " --- [", "|password|", "| password |\n|---|\n", "| password | x ", "a,password\n", "a  password\n", "user,password\nbob,x1y2z3\n", "\tpassword\t", "login bob/x1y2z3 ", "login(", "auth(\"", "auth(a,", "requirepass ", " on >", "setuser >a ", "--password-stdin ", "echo a | sudo -s ", "parameters=[",
+		"70617373776f7264", "7061737377 6f7264", "htpasswd ", "rabbitmqctl ", "rabbitmqctl add_user ", "password...", "password→", "password='''", "password:: ", "【", "login a password ", "?code=", "AUTH ", "bearer ", "\\", "\\\\\\", "$", ".com", "a.internal", "pwd;pwd,pwd&"}
 	const small, factor = 1 << 14, 8
 	for _, u := range units {
 		count := func(n int) int {

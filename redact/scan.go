@@ -39,6 +39,8 @@ type scanner struct {
 	sawData bool // "data:" may begin the data of a manifest
 	sawKind int  // manifests in JSON whose kind is Secret
 
+	heads []heading // columns of secrets
+
 	// What the text left open, for a Stream.
 	busy      bool  // a secret or a literal was met: see settled
 	pending   bool  // a secret's key ended the text: its value is on the next line
@@ -51,9 +53,12 @@ type scanner struct {
 
 // guards keep the walk linear: each is the end of what a family of checks has already looked at.
 type guards struct {
-	identEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, jwtEnd, sqlEnd, urlEnd int
-	cmdEnd, atEnd, litEnd, paramEnd, nearEnd, lineTo, bracketTo                 int
-	secretFrom, secretEnd                                                       int // the value that was masked last
+	identEnd, numEnd, dotEnd, colonEnd, hostEnd, b64End, hexEnd, jwtEnd, sqlEnd, urlEnd int
+	cmdEnd, atEnd, litEnd, paramEnd, nearEnd, lineTo, bracketTo                         int
+	argEnd, argCount, ruleTo                                                            int
+	rowFrom, rowEnd, rowHeads                                                           int // the line of the cell that was looked at last
+	rowRule                                                                             bool
+	secretFrom, secretEnd                                                               int // the value that was masked last
 }
 
 // quote is an opening quote: its character and the backslashes before it.
@@ -110,6 +115,7 @@ func (w *scanner) scan(b []byte, off []int32) {
 		w.walk(w.r.wide)
 	}
 	w.manifest()
+	w.tables()
 	w.collect(off)
 }
 
@@ -117,7 +123,7 @@ func (w *scanner) scan(b []byte, off []int32) {
 func (w *scanner) begin(b []byte) {
 	w.b = b
 	w.spans = w.spans[:0]
-	w.sawData, w.sawKind = false, 0
+	w.sawData, w.sawKind, w.heads = false, 0, w.heads[:0]
 	w.guards = guards{}
 	w.cmdCount, w.sqlWaste, w.sqlText, w.quotePos, w.quoteOdd = 0, 0, "", 0, false
 	if w.provAny {
@@ -191,10 +197,22 @@ func (w *scanner) hit(o output, from, to int) int {
 		w.hostSuffix(from, to)
 	case onSQL:
 		w.sql(from, to)
+	case onLogin:
+		if w.r.on[kindSecret] {
+			w.login(from, to)
+		}
+	case onCall:
+		if w.r.on[kindSecret] {
+			w.call(to-1, true)
+		}
+	case onHex:
+		w.hex(int(o.arg), from, to)
 	case onPhrase:
 		w.phrase(int(o.arg), from, to)
 	case onCommand:
 		w.command(int(o.arg), from, to)
+	case onArgument:
+		w.argument(int(o.arg), from, to)
 	case onIBAN:
 		w.iban(from)
 	case onHash:

@@ -12,6 +12,14 @@ func (w *scanner) key(from, to int) {
 	w.identEnd = r
 	w.steps += r - l
 	switch at(b, r) { // what cannot follow a key in any carrier is most of ordinary text
+	case '.':
+		if !has(b, r, "...") {
+			return
+		}
+	case 0xe2:
+		if !has(b, r, "→") && !has(b, r, "⇒") && !has(b, r, "│") {
+			return
+		}
 	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', '/', 0, '<':
 	default:
 		return
@@ -24,7 +32,7 @@ func (w *scanner) key(from, to int) {
 		return
 	}
 	w.busy = w.busy || k.kind == kindSecret
-	if w.markup(&k) {
+	if w.markup(&k) || k.kind == kindSecret && w.inTable(&k) {
 		return
 	}
 	v, d := w.delim(l, r)
@@ -44,6 +52,21 @@ func (w *scanner) key(from, to int) {
 // authCommand handles the command of Redis and SMTP: AUTH x, AUTH user x, AUTH PLAIN x. The words of a sentence stay.
 func (w *scanner) authCommand(p int) {
 	b := w.b
+	if isQuote(at(b, p)) { // Redis MONITOR: "AUTH" "user" "x"
+		for range 2 {
+			q, from := opening(b, skipBlank(b, p+1))
+			if q.c == 0 {
+				return
+			}
+			end, next, ok := w.closing(b[:min(len(b), from+1024)], from, q)
+			if !ok {
+				return
+			}
+			w.secret(from, end)
+			p = next - 1
+		}
+		return
+	}
 	for range 2 {
 		q := skipBlank(b, p)
 		if q == p || q >= len(b) {
@@ -68,6 +91,10 @@ func (w *scanner) authCommand(p int) {
 func (w *scanner) ofKey(k *key) {
 	b := w.b
 	code := hasFold(b, k.from, "code")
+	if code && k.from > 0 && (b[k.from-1] == '?' || b[k.from-1] == '&') && at(b, k.to) == '=' { // the code of an OAuth redirect opens an account
+		k.kind, k.weak = kindSecret, true
+		return
+	}
 	if e := k.from - 1; (code || hasFold(b, k.from, "key")) && e > 0 && b[e] == ' ' {
 		l := e
 		for l > 0 && e-l < 12 && isLetter(b[l-1]) {
@@ -121,7 +148,18 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 			w.open = q
 		}
 		if from >= end {
-			return next
+			if at(b, next) != q.c || q.n > 0 {
+				return next
+			}
+			from = next + 1 // three quotes, as in TOML and Python
+			end = len(b)
+			if n := bytes.Index(b[from:], []byte{q.c, q.c, q.c}); n >= 0 {
+				end = from + n
+			} else {
+				w.open = q
+			}
+			w.secret(from, end)
+			return end
 		}
 		if w.harmless(k, b[from:end], true) {
 			return 0
@@ -169,12 +207,15 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 			}
 		}
 	}
-	if w.harmless(k, b[v:end], false) {
+	if w.harmless(k, b[v:end], false) || d == colon && isBlank(at(b, end)) && isQuote(at(b, end+1)) && plainNoun[string(bytes.ToLower(b[v:end]))] {
 		return 0
 	}
 	w.secret(v, end)
 	return end
 }
+
+// plainNoun are words before a name: volume "app-secret" : secret "app-secret" not found.
+var plainNoun = map[string]bool{"secret": true, "secrets": true, "configmap": true, "token": true, "key": true, "volume": true, "user": true, "file": true, "field": true}
 
 func trimRight(b []byte, from, to int) int {
 	for to > from && isSpace(b[to-1]) {
@@ -303,7 +344,7 @@ func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
 		return true
 	case k.cwd && (v[0] == '/' || v[0] == '~'):
 		return true
-	case k.weak && !random(v), k.code && !codeLike(v):
+	case k.weak && !random(v) && !basicAuth(k, v), k.code && !codeLike(v):
 		return true
 	case w.r.o.KeepPlaceholders && placeholder(v):
 		return true
@@ -313,51 +354,18 @@ func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
 	return false
 }
 
-// noValue are words in the place of a value that say there is none or judge it.
-var noValue = map[string]bool{"null": true, "nil": true, "none": true, "undefined": true, "true": true, "false": true, "empty": true, "yes": true, "no": true, "n/a": true, "(null": true, "<nil>": true, "<null>": true,
-	"expired": true, "invalid": true, "missing": true, "required": true, "incorrect": true, "wrong": true, "valid": true, "ok": true, "failed": true, "unknown": true, "not": true, "must": true, "is": true, "has": true, "was": true, "cannot": true, "too": true, "the": true, "unset": true, "absent": true, "present": true, "authentication": true, "should": true}
-
-func numeric(v []byte) bool {
-	for _, c := range v {
-		if !isDigit(c) && c != '.' && c != ',' && c != '/' && c != '-' && c != 'k' {
-			return false
-		}
-	}
-	return len(v) > 0
-}
-
-// random tells whether v looks made by a generator: letters and digits mixed, or long and of one piece.
-func random(v []byte) bool {
-	var d, l, u, other int
-	for _, c := range v {
-		switch {
-		case isDigit(c):
-			d++
-		case class[c]&cLower != 0:
-			l++
-		case class[c]&cUpper != 0:
-			u++
-		case c == '/' || c == ' ' || c == '<':
-			other += 4
-		case c != '-' && c != '_' && c != '=' && c != '+' && c != '.' && c != '%' && c != ':':
-			other++
-		}
-	}
-	if len(v) < 8 || other*4 > len(v) {
+// basicAuth tells the credentials of a registry in Docker's configuration: "auth": base64 of user:password.
+func basicAuth(k *key, v []byte) bool {
+	if k.to-k.from != len("auth") || len(v) < 4 || !allB64(v) {
 		return false
 	}
-	return d > 0 && l+u > 0 || len(v) >= 20 && l > 0 && u > 2 || len(v) >= 24
+	d := decode64(v)
+	return len(d) > 2 && bytes.IndexByte(d[1:], ':') >= 0
 }
 
-func codeLike(v []byte) bool {
-	d := 0
-	for _, c := range v {
-		if isDigit(c) {
-			d++
-		}
-	}
-	return d >= 3 && len(v) <= 12 && d*2 >= len(v) || random(v)
-}
+// noValue are words in the place of a value that say there is none or judge it.
+var noValue = map[string]bool{"null": true, "nil": true, "none": true, "undefined": true, "true": true, "false": true, "empty": true, "yes": true, "no": true, "n/a": true, "(null": true, "<masked>": true, "<redacted>": true, "<hidden>": true, "[masked]": true, "[redacted]": true, "<nil>": true, "<null>": true,
+	"expired": true, "invalid": true, "missing": true, "required": true, "incorrect": true, "wrong": true, "valid": true, "ok": true, "failed": true, "unknown": true, "not": true, "must": true, "is": true, "has": true, "was": true, "cannot": true, "too": true, "the": true, "unset": true, "absent": true, "present": true, "authentication": true, "should": true}
 
 // placeholder tells whether a document's value stands for one: <password>, ${X}, $X, {{x}}, ***, xxx, your-password.
 func placeholder(v []byte) bool {

@@ -21,6 +21,8 @@ type Stream struct {
 	named   bool // a name that says that the value beside it is a secret
 	indent  int  // of a key whose block scalar goes on, or -1
 	data    block
+	table   []heading // columns of secrets of the table that is open
+	ruled   bool      // the rule below its headings was seen, or none is due
 }
 
 // NewStream begins a stream. t may be nil.
@@ -36,15 +38,21 @@ func (s *Stream) Line(line []byte) []byte {
 	w.reset()
 	if s.r.on[kindSecret] {
 		if head := s.head(w, line); head > 0 && !onlyTags(line[:head], kindSecret) {
-			w.found = append(w.found, span{skipBlank(line, 0), trimRight(line, 0, head), kindSecret})
+			if from, to := skipBlank(line, 0), trimRight(line, 0, head); from < to {
+				w.found = append(w.found, span{from, to, kindSecret})
+			}
 		}
 		if f, t := s.data.line(line); t > f && !onlyTags(line[f:t], kindSecret) {
 			w.found = append(w.found, span{f, t, kindSecret})
 		}
 	}
+	row := s.row(w, line)
 	continued := s.left > 0
 	w.scan(line, nil)
 	open, quote, pending, indent, named := w.armorOpen, w.open, w.pending, w.blockOpen, w.namedOpen
+	if !row && len(w.heads) > 0 {
+		s.table, s.ruled = append(s.table[:0], w.heads...), w.heads[0].sep != '|'
+	}
 	w.disguises(line)
 	w.byRegex(line)
 	if !continued && s.r.on[kindSecret] {
@@ -61,6 +69,25 @@ func (s *Stream) Line(line []byte) []byte {
 	w.settled(line, s.t, s.stats, w.find)
 	s.out = append(s.out[:0], w.res...)
 	return s.out
+}
+
+// row masks the cells of a line that belongs to the table that is open, and tells whether it does.
+func (s *Stream) row(w *scanner, line []byte) bool {
+	if len(s.table) == 0 {
+		return false
+	}
+	w.begin(line)
+	if !s.ruled {
+		s.ruled = ruleLine(line)
+	} else if w.row(s.table, line, 0) {
+		w.collect(nil)
+	} else {
+		s.ruled = false
+	}
+	if !s.ruled {
+		s.table = s.table[:0]
+	}
+	return s.ruled
 }
 
 // head is the end of the part of line that belongs to what the lines before left open.

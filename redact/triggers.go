@@ -2,24 +2,35 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 	"sync"
 )
 
 // keyWords are the parts by which an identifier is noticed; what it means is decided by classify.
-const keyWords = "pass pwd psw secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
+const keyWords = "pass pwd psw psk dockerc secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
 	"host node pod pid process mac hwaddr addr server instance machine computer peer broker upstream fqdn target worker master replica bootstrap " +
 	"phone mobile tel msisdn fax card ssn iban passport idno citizenid certno ccn pan trace span requestid request_id request-id reqid req_id req-id correlation"
 
 // encodedWords are looked for in base64.
 var encodedWords = []string{"password", "passwd", "secret", "token", "api_key", "apikey", "access_key", "authorization", "private_key", "credential"}
 
+// hexWords are the same in hexadecimal, in the spellings that keys have.
+var hexWords = func() (out []string) {
+	for _, w := range encodedWords {
+		for _, form := range []string{w, strings.ToUpper(w), strings.ToUpper(w[:1]) + w[1:]} {
+			out = append(out, hex.EncodeToString([]byte(form)))
+		}
+	}
+	return out
+}()
+
 const ibanCountries = "ad ae al at az ba be bg bh br by ch cr cy cz de dk do ee eg es fi fo fr gb ge gi gl gr gt hr hu ie il iq is it jo kw kz lb lc li lt lu lv ly mc md me mk mr mt mu nl no pk pl ps pt qa ro rs sa sc se si sk sm st sv tl tn tr ua va vg xk"
 
 var plainMachine = sync.OnceValue(func() *automaton {
 	var keep []trigger
 	for _, t := range asciiTriggers() {
-		if t.h != onBase64 && t.h != onJWT && t.h != onSQL {
+		if t.h != onBase64 && t.h != onJWT && t.h != onSQL && t.h != onHex {
 			keep = append(keep, t)
 		}
 	}
@@ -43,8 +54,20 @@ func asciiTriggers() []trigger {
 	for i, p := range providers {
 		t = append(t, trigger{strings.ToLower(p.text), onProvider, i})
 	}
+	for _, p := range logins {
+		t = append(t, trigger{p, onLogin, 0})
+	}
+	for _, p := range calls {
+		t = append(t, trigger{p, onCall, 0})
+	}
+	for i, h := range hexWords {
+		t = append(t, trigger{h, onHex, i})
+	}
 	for i, p := range phrases {
 		t = append(t, trigger{p.text, onPhrase, i})
+	}
+	for i, a := range arguments {
+		t = append(t, trigger{a.name, onArgument, i})
 	}
 	for i, c := range commands {
 		for n := range strings.FieldsSeq(c.names) {

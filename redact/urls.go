@@ -66,10 +66,13 @@ func (w *scanner) url(i int) {
 			w.secret(a, lastAt)
 		}
 	}
-	if w.r.on[kindHost] && len(scheme) > 0 && !hasFold(scheme, 0, "file") && !hasFold(scheme, 0, "classpath") {
+	if w.r.on[kindHost] && len(scheme) > 0 && !bucketSchemes[string(bytes.ToLower(scheme))] {
 		w.hostList(host, lastAt >= a || !web)
 	}
 }
+
+// bucketSchemes are those whose first part names no machine.
+var bucketSchemes = map[string]bool{"file": true, "classpath": true, "s3": true, "s3a": true, "s3n": true, "gs": true, "oss": true, "cos": true, "cosn": true, "obs": true, "evidence": true, "schema": true, "docker-pullable": true}
 
 // portLike tells whether an authority without userinfo is complete: no colon, or a port behind the last one.
 func portLike(auth []byte) bool {
@@ -170,6 +173,9 @@ func (w *scanner) dsn(i int) bool {
 		l--
 	}
 	w.steps += i - l
+	if m := maskBefore(b, l); m > 2 && has(b, m-3, "://") { // the rest of a URL whose host is masked already
+		return false
+	}
 	c := bytes.IndexByte(b[l:i], ':')
 	if proto && c < 0 && l > 0 && isBlank(b[l-1]) { // a password with a blank: back to the word with the colon
 		for n := l - 1; n > 0 && i-n < 96 && b[n] != '\n' && b[n] != '"'; n-- {

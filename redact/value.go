@@ -19,7 +19,7 @@ func closers(b []byte, i int) int {
 		switch c := b[i]; {
 		case c == '\\' && (b[i-1] == '\\' || isQuote(at(b, i+1)) || at(b, i+1) == '\\'), isQuote(c), c == ']':
 			i++
-		case c == '*' && at(b, i+1) == '*', c == '*' && b[i-1] == '*':
+		case c == '*' && (at(b, i+1) == '*' || b[i-1] == '*' || isBlank(at(b, i+1)) || at(b, i+1) == ':'):
 			i++
 		case c == '[' && isDigit(at(b, i+1)): // passwords[0]
 			for j := i + 1; ; j++ {
@@ -43,6 +43,11 @@ func (w *scanner) delim(l, r int) (int, delimiter) {
 	b := w.b
 	p := closers(b, r)
 	quoted := p > r
+	if at(b, p) == '<' && at(b, p+1) == '/' { // <b>password</b>: x
+		if n := bytes.IndexByte(b[p:min(len(b), p+12)], '>'); n > 0 {
+			p = closers(b, p+n+1)
+		}
+	}
 	q := skipBlank(b, p)
 	switch at(b, q) {
 	case '=':
@@ -52,7 +57,12 @@ func (w *scanner) delim(l, r int) (int, delimiter) {
 		}
 		return w.valueStart(q, equals)
 	case ':':
-		if at(b, q+1) == ':' { // a scope: Token::parse
+		if at(b, q+1) == ':' { // a scope: Token::parse, but LDIF's userPassword:: base64
+			if v := skipBlank(b, q+2); v > q+2 && q == r {
+				if e := w.unquoted(b[:min(len(b), v+maxIdent)], v, false); e-v >= 8 && allB64(b[v:e]) {
+					return v, colon
+				}
+			}
 			return 0, noDelimiter
 		}
 		q++
@@ -63,9 +73,28 @@ func (w *scanner) delim(l, r int) (int, delimiter) {
 			q++
 		}
 		return w.valueStart(q, colon)
+	case '.': // HikariCP: password..........x
+		if q == r && has(b, q, "...") {
+			for q < len(b) && b[q] == '.' && q-r < 64 {
+				q++
+			}
+			return w.valueStart(q, equals)
+		}
 	case '-':
 		if at(b, q+1) == '>' {
 			return w.valueStart(q+2, equals)
+		}
+		if v := skipBlank(b, q+1); v > q+1 && q > r && at(b, v) == '`' { // Password - `x`, in a document
+			return v, equals
+		}
+	case 0xe2:
+		if has(b, q, "→") || has(b, q, "⇒") {
+			return w.valueStart(q+len("→"), equals)
+		}
+		if dash := has(b, q, "–") || has(b, q, "—"); dash && q > r {
+			if v := skipBlank(b, q+len("–")); at(b, v) == '`' {
+				return v, equals
+			}
 		}
 	case ',':
 		if quoted && l > 0 {
@@ -76,10 +105,6 @@ func (w *scanner) delim(l, r int) (int, delimiter) {
 			if v := skipBlank(b, q+1); b[o] == '(' && (isQuote(at(b, v)) || isLetter(at(b, v)) && isQuote(at(b, v+1)) || at(b, v) == '\\') {
 				return v, tuple
 			}
-		}
-	case '|':
-		if q > p && isBlank(at(b, q+1)) && q > r {
-			return w.valueStart(q+1, colon)
 		}
 	}
 	if v := w.named(l, p); v > 0 {
@@ -105,20 +130,24 @@ func (w *scanner) named(l, p int) int {
 	for _, name := range [...]string{"name", "key", "header", "field", "property", "variable", "var"} {
 		ok = ok || o+1 >= len(name) && hasFold(b, o+1-len(name), name)
 	}
+	ok = ok || lower(b[o]) == 'k' && (o == 0 || !isWord(b[o-1]))
 	if !ok {
 		return 0
 	}
 	for n := 0; n < 48 && p < len(b) && (isSpace(b[p]) || b[p] == ',' || b[p] == '"' || b[p] == '\\' || b[p] == ';'); n++ {
-		p++
+		p += max(1, escapedBreak(b, p))
 	}
 	if at(b, p) == '\'' {
 		p++
 	}
 	w.namedOpen = w.namedOpen || p >= len(b)
+	word := len("value")
 	if !hasFold(b, p, "value") {
-		return 0
+		if word = 1; lower(at(b, p)) != 'v' || isWord(at(b, p+1)) {
+			return 0
+		}
 	}
-	q := skipBlank(b, closers(b, p+len("value")))
+	q := skipBlank(b, closers(b, p+word))
 	if c := at(b, q); c == '=' || c == ':' {
 		return q + 1
 	}

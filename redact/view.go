@@ -129,6 +129,8 @@ func asciiOf(r rune) rune {
 	switch {
 	case r < 0x80:
 		return r
+	case r == '，' || r == '；': // they end a value and never shape one
+		return r
 	case r >= 0xff01 && r <= 0xff5e: // full width
 		return r - 0xfee0
 	case r == 0xa0 || r >= 0x2000 && r <= 0x200a || r == 0x202f || r == 0x205f || r == 0x3000:
@@ -166,7 +168,7 @@ var looks = func() map[rune]byte {
 	for _, pairs := range [...]string{
 		"аaеeоoрpсcуyхxѕsіiјjԁdԛqԝwһhкkмmтtпnгrвbнhАAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜW",
 		"οoαaεeρpτtυuνvιiκkχxΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXıiſsɡgɑaⅼl",
-		"“\"”\"„\"‟\"‘'’'‚'‛'「\"」\"『\"』\"‐-‑-‒-–-−-∶:﹕:꞉:ː:˸:﹦=⁼=﹤<﹥>",
+		"“\"”\"„\"‟\"【\"】\"《\"》\"〈\"〉\"〔\"〕\"‘'’'‚'‛'「\"」\"『\"』\"‐-‑-‒-–-−-∶:﹕:꞉:ː:˸:﹦=⁼=﹤<﹥>",
 	} {
 		from := rune(0)
 		for _, r := range pairs {

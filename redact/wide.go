@@ -48,16 +48,27 @@ func (w *scanner) wideKey(n, from, to int) {
 	if isQuote(at(b, p)) || at(b, p) == '\\' {
 		p = closers(b, p)
 	}
+	if k.to = p; k.kind == kindSecret && !w.masked(from) && w.inTable(&k) {
+		return
+	}
 	q := skipBlank(b, p)
 	if d := wideDelim(b, q); d > 0 {
 		if v, dl := w.valueStart(q+d, equals); dl != noDelimiter {
-			w.keyed(&k, v, dl)
+			end := w.keyed(&k, v, dl)
+			for _, who := range [...]string{"账号", "帐号", "账户", "用户名", "用户"} { // 账号密码: root x
+				if kind := from - len(who); end > 0 && k.kind == kindSecret && has(b, kind, who) && at(b, end) == ' ' {
+					if word, e := w.next(end + 1); len(word) >= 4 && len(word) < 64 && mixed(word) {
+						w.secret(end+1, e)
+					}
+					break
+				}
+			}
 			return
 		}
 	}
 	if k.kind != kindSecret {
 		if q > p || p > to || isDigit(at(b, q)) {
-			w.entityProse(&key{from: from, to: p, kind: k.kind, hostish: true})
+			w.entityProse(&key{from: from, to: p, kind: k.kind, hostish: wk.weak})
 			if isDigit(at(b, p)) {
 				w.entityValue(&k, p, equals)
 			}

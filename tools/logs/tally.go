@@ -25,23 +25,23 @@ type part struct {
 type stat struct {
 	count       int64
 	first, last example
-	buckets     [buckets]int64
-	samples     [buckets]*example
+	buckets     [buckets]uint32
+	samples     *[buckets]*example
 }
 
 type example struct {
-	set    bool
-	kept   bool
 	time   int64
-	topic  int
 	text   []byte
 	labels []Label
 	beside int // bytes of labels
+	topic  int32
+	set    bool
+	kept   bool
 	cut    bool
 }
 
-// exampleRoom bounds the raw examples of one part while events stream; with three parts and 20000 groups each, the process stays far below 128 MiB.
-const exampleRoom = 12 << 20
+// exampleRoom bounds the raw examples of one part while events stream: with it and the bounds of package pattern the process stays below 128 MiB, whatever it reads.
+const exampleRoom = 3 << 20
 
 func newTally(req Request) *tally {
 	t := &tally{req: req}
@@ -108,15 +108,20 @@ func (t *tally) add(h *hit) {
 		p.keep(&s.last, h)
 	}
 	// A few spread samples of the groups that were met first: rare groups are few events anyway.
-	if s.samples[b] == nil && len(h.text) <= 8<<10 && p.room > exampleRoom/2 {
-		s.samples[b] = &example{}
-		p.keep(s.samples[b], h)
+	if len(h.text) <= 8<<10 && p.room > exampleRoom/2 {
+		if s.samples == nil {
+			s.samples = new([buckets]*example)
+		}
+		if s.samples[b] == nil {
+			s.samples[b] = &example{}
+			p.keep(s.samples[b], h)
+		}
 	}
 }
 
 // keep stores h as an example. An example that finds no room keeps its time: first and last stay exact.
 func (p *part) keep(e *example, h *hit) {
-	e.set, e.time, e.topic, e.cut = true, h.time, h.topic, h.cut
+	e.set, e.time, e.topic, e.cut = true, h.time, int32(h.topic), h.cut
 	labels := labelBytes(h.labels)
 	grow := max(len(h.text)-cap(e.text), 0) + labels - e.beside
 	if grow > p.room {
@@ -130,54 +135,25 @@ func (p *part) keep(e *example, h *hit) {
 	e.labels = h.labels
 }
 
+// final is a group at the end with its examples.
+type final struct {
+	Group
+	at int // in the grouping
+	ex []example
+}
+
 // summary ends the grouping; room bounds the bytes of examples. Groups are ordered by severity, then by count.
 func (t *tally) summary(room int) (*Summary, []RawEvent) {
-	type final struct {
-		Group
-		ex []example
-	}
 	var all []final
+	total := 0
 	for i := range t.parts {
-		p := &t.parts[i]
-		gs := p.acc.Finish()
-		fs := make([]final, gs.Len())
-		for g := range fs {
-			src := gs.Group(g)
-			topic, _ := strconv.Atoi(src.Topic)
-			fs[g] = final{Group: Group{Template: tidy(src.Template), Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest, Buckets: make([]int64, buckets), Values: valuesOf(src)}}
-		}
-		for id := range p.stats {
-			s := &p.stats[id]
-			if s.count == 0 {
-				continue
-			}
-			f := &fs[gs.Of(id)]
-			last := s.last.time
-			if !s.last.set {
-				last = s.first.time
-			}
-			if f.Count == 0 || s.first.time < f.First {
-				f.First = s.first.time
-			}
-			if f.Count == 0 || last > f.Last {
-				f.Last = last
-			}
-			f.Count += s.count
-			for b, n := range s.buckets {
-				f.Buckets[b] += n
-			}
-			f.ex = append(f.ex, s.first, s.last)
-			for _, e := range s.samples {
-				if e != nil {
-					f.ex = append(f.ex, *e)
-				}
-			}
-		}
+		fs, n := t.parts[i].finish()
+		t.parts[i] = part{} // one after the other, so that the memory of one is free for the next
+		total += n
 		all = append(all, fs...)
 	}
 	slices.SortStableFunc(all, func(a, b final) int { return compareGroups(&a.Group, &b.Group) })
-	total := len(all)
-	if total > maxGroups {
+	if len(all) > maxGroups {
 		all = trimGroups(all, func(f final) *Group { return &f.Group })
 	}
 	sum := &Summary{Omitted: total - len(all)}
@@ -200,11 +176,64 @@ func (t *tally) summary(room int) (*Summary, []RawEvent) {
 				continue
 			}
 			room -= n
-			events = append(events, RawEvent{Topic: e.topic, Time: e.time, Text: string(e.text), Labels: e.labels, Cut: e.cut, Group: g})
+			events = append(events, RawEvent{Topic: int(e.topic), Time: e.time, Text: string(e.text), Labels: e.labels, Cut: e.cut, Group: g})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b RawEvent) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Group, b.Group)) })
 	return sum, events
+}
+
+// finish ends the grouping of a part. It gives the groups that may be kept and tells how many there were.
+func (p *part) finish() ([]final, int) {
+	gs := p.acc.Finish()
+	fs := make([]final, gs.Len())
+	for g := range fs {
+		src := gs.Brief(g)
+		topic, _ := strconv.Atoi(src.Topic)
+		fs[g] = final{Group: Group{Template: tidy(src.Template), Level: src.Level, Class: src.Class, Topic: topic, Rest: src.Rest}, at: g}
+	}
+	for id := range p.stats {
+		s := &p.stats[id]
+		if s.count == 0 {
+			continue
+		}
+		f := &fs[gs.Of(id)]
+		last := s.last.time
+		if !s.last.set {
+			last = s.first.time
+		}
+		if f.Count == 0 || s.first.time < f.First {
+			f.First = s.first.time
+		}
+		if f.Count == 0 || last > f.Last {
+			f.Last = last
+		}
+		f.Count += s.count
+		if f.Buckets == nil {
+			f.Buckets = make([]int64, buckets)
+		}
+		for b, n := range s.buckets {
+			f.Buckets[b] += int64(n)
+		}
+		f.ex = append(f.ex, s.first, s.last)
+		if s.samples == nil {
+			continue
+		}
+		for _, e := range s.samples {
+			if e != nil {
+				f.ex = append(f.ex, *e)
+			}
+		}
+	}
+	n := len(fs)
+	slices.SortStableFunc(fs, func(a, b final) int { return compareGroups(&a.Group, &b.Group) })
+	if n > maxGroups {
+		fs = trimGroups(fs, func(f final) *Group { return &f.Group })
+	}
+	for i := range fs {
+		fs[i].Values = valuesOf(gs.Group(fs[i].at))
+	}
+	return fs, n
 }
 
 // order puts a group's examples in the order of need: the first, the last, then one a bucket; an event is kept once.

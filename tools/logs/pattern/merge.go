@@ -8,8 +8,9 @@ import (
 
 // Groups is the outcome of a grouping.
 type Groups struct {
-	of     []int32
-	groups []Group
+	of       []int32
+	groups   []Group // without slots and fields
+	clusters []*cluster
 }
 
 // Of is the final group of a provisional id.
@@ -19,7 +20,16 @@ func (g *Groups) Of(provisional int) int { return int(g.of[provisional]) }
 func (g *Groups) Len() int { return len(g.groups) }
 
 // Group returns group i. Groups are in the order of their first line.
-func (g *Groups) Group(i int) Group { return g.groups[i] }
+func (g *Groups) Group(i int) Group {
+	out := g.groups[i]
+	if c := g.clusters[i]; c != nil {
+		out.Slots, out.Fields = slotsOf(c), c.fields()
+	}
+	return out
+}
+
+// Brief is Group without slots and fields, which cost more than all the rest.
+func (g *Groups) Brief(i int) Group { return g.groups[i] }
 
 // item is one token of a template under merging.
 type item struct {
@@ -37,6 +47,7 @@ type cluster struct {
 	count int
 	first int32 // lowest provisional id, for the order of the output only
 	field []*fieldStat
+	mute  bool // the fields of some of its lines are not known
 	dead  bool
 	into  *cluster
 	hash  uint64
@@ -55,6 +66,7 @@ func (a *Accumulator) Finish() *Groups {
 		for i := range p.slots {
 			c.slots = append(c.slots, &p.slots[i])
 		}
+		c.mute = p.closed
 		for i := range p.fields {
 			c.field = append(c.field, &p.fields[i])
 		}
@@ -73,6 +85,7 @@ func (a *Accumulator) Finish() *Groups {
 		if c == nil {
 			g.of[id] = int32(len(g.groups))
 			g.groups = append(g.groups, Group{Template: "<rest>", Level: p.level, Topic: p.topic, Count: p.count, Rest: true})
+			g.clusters = append(g.clusters, nil)
 			continue
 		}
 		for c.into != nil {
@@ -82,7 +95,8 @@ func (a *Accumulator) Finish() *Groups {
 		if !ok {
 			i = int32(len(g.groups))
 			index[c] = i
-			g.groups = append(g.groups, Group{Template: template(c), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count, Slots: slotsOf(c), Fields: c.fields()})
+			g.groups = append(g.groups, Group{Template: template(c), Level: p.level, Class: p.class, Topic: p.topic, Count: c.count})
+			g.clusters = append(g.clusters, c)
 		}
 		g.of[id] = i
 	}
@@ -182,6 +196,9 @@ func slotsOf(c *cluster) []Slot {
 // fields are the fields that a reader learns something from: listed values or a range, in the order of their names.
 func (c *cluster) fields() []Slot {
 	var out []Slot
+	if c.mute {
+		return nil
+	}
 	for _, f := range c.field {
 		if s := f.slot(f.name); len(s.Top) > 0 || s.Min != "" {
 			out = append(out, s)
@@ -193,6 +210,10 @@ func (c *cluster) fields() []Slot {
 
 // addFields adds the fields of o.
 func (c *cluster) addFields(o *cluster) {
+	if c.mute = c.mute || o.mute; c.mute {
+		c.field, o.field = nil, nil
+		return
+	}
 	for _, f := range o.field {
 		i := slices.IndexFunc(c.field, func(x *fieldStat) bool { return x.name == f.name })
 		if i >= 0 {

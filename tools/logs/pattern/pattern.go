@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	defaultMaxGroups = 20000
+	defaultMaxGroups = 6000
 	defaultMaxLine   = 8 << 10
 	// maxTokens is far above the longest message a person wrote; what has more is a dump.
 	maxTokens = 1024
@@ -26,8 +26,9 @@ const (
 	// all groups are in use, so that hostile lines cannot fill the memory through long templates.
 	maxKeys  = 8 << 20
 	maxParts = 500000
-	// maxFields bounds the fields of one group whose values are gathered.
-	maxFields = 16
+	// maxFields bounds the fields of one group whose values are gathered, maxFieldStats those of all groups together: 300 bytes each.
+	maxFields     = 16
+	maxFieldStats = 5000
 )
 
 // Line is one event as seen by the grouping.
@@ -48,7 +49,7 @@ type Field struct {
 
 // Options bound an Accumulator. Zero values mean the defaults.
 type Options struct {
-	MaxGroups int // provisional groups (20000); lines over it go to the rest
+	MaxGroups int // provisional groups (6000); lines over it go to the rest
 	MaxLine   int // bytes (8 KiB); longer messages go to the rest
 }
 
@@ -72,6 +73,7 @@ type Accumulator struct {
 	byKey  map[string]int32
 	rests  map[[2]string]int32
 	stats  int
+	fields int // statistics of fields in use
 	keys   int // bytes of all keys
 	parts  int // tokens of all templates
 	toks   []token
@@ -93,6 +95,7 @@ type provisional struct {
 	slots []slotStat
 
 	fields []fieldStat
+	closed bool // fields were left out: nothing is said of them
 }
 
 // fieldStat gathers the values of one field.
@@ -177,15 +180,24 @@ func (a *Accumulator) Add(l Line) int {
 	return int(id)
 }
 
-// addFields gathers the values of the fields beside a message. A field beyond the bounds is left out of its group from then on, and its count tells.
+// addFields gathers the values of the fields beside a message. A group that is one too many for that says nothing of its fields.
 func (a *Accumulator) addFields(p *provisional, fields []Field) {
 	for i, f := range fields {
+		if p.closed {
+			return
+		}
 		st := p.field(f.Name, i)
 		if st == nil {
-			if len(p.fields) == maxFields || a.stats >= maxStats {
+			if a.fields == maxFieldStats {
+				p.closed = true
+				a.fields -= len(p.fields)
+				p.fields = nil
+				return
+			}
+			if len(p.fields) == maxFields {
 				continue
 			}
-			a.stats++
+			a.fields++
 			p.fields = append(p.fields, fieldStat{name: strings.Clone(f.Name)})
 			st = &p.fields[len(p.fields)-1].slotStat
 		}

@@ -162,7 +162,7 @@ func (m *merger) filled(c *cluster, i int) *cluster {
 	st := &slotStat{}
 	st.add(m.hashValue(""), "", c.count)
 	return &cluster{
-		scope: c.scope, count: c.count, first: c.first, field: c.field,
+		scope: c.scope, count: c.count, first: c.first, field: c.field, mute: c.mute,
 		items: slices.Insert(slices.Clone(c.items), i, item{kind: kindSlot}),
 		slots: slices.Insert(slices.Clone(c.slots), slotIndex(c.items, i), st),
 	}
@@ -178,7 +178,7 @@ func (m *merger) folded(c *cluster, i int) *cluster {
 	st := &slotStat{}
 	name := c.items[i-1].text + "()"
 	st.add(m.hashValue(name), name, c.count)
-	f := &cluster{scope: c.scope, count: c.count, first: c.first, field: c.field}
+	f := &cluster{scope: c.scope, count: c.count, first: c.first, field: c.field, mute: c.mute}
 	f.items = slices.Replace(slices.Clone(c.items), i-1, i+3, item{kind: kindSlot, space: c.items[i-1].space})
 	f.slots = slices.Replace(slices.Clone(c.slots), at, at+1, st)
 	if words(f.items) < minConsts {

@@ -28,7 +28,7 @@ func candidates(need []logs.Literal, names []string) string {
 	if len(need) == 0 {
 		return ""
 	}
-	parts := []string{"*:~" + quote(window.Literals(need)), "(_msg:~" + quote(`\\|\x1b`) + " _msg:~" + quote(window.Hidden) + ")"}
+	parts := []string{"*:~" + quote(window.Literals(need)), "(_msg:~" + quote(window.Marks) + " _msg:~" + quote(window.Hidden) + ")"}
 	for _, n := range names {
 		if n != "_stream" && n != "_stream_id" && n != "_time" && window.NamesAny(n, need) {
 			if parts = append(parts, quote(n)+":*"); len(parts) > maxNames {

@@ -24,6 +24,9 @@ func Literals(need []logs.Literal) string {
 // which may stand within a word. The escapes of line ends, quotes and backslashes hide nothing that is ever looked for.
 const Hidden = `\\[^ntrbf"\\]|\x1b`
 
+// Marks is the RE2 expression of what every place that Hidden finds begins with. Servers look for such single texts far faster than for Hidden, so it goes first.
+const Marks = `\\|\x1b`
+
 // NamesAny tells whether a field's name holds one of the texts: a term is looked for in names as well as in values.
 func NamesAny(name string, need []logs.Literal) bool {
 	low := strings.ToLower(name)
