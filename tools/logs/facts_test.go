@@ -2,6 +2,8 @@ package logs
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +178,61 @@ func TestWordsOfAPatternFindItsEvents(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", query, len(o.Events), want)
 		}
 	}
+}
+
+// Models write key:value as other query languages do.
+func TestAKeyWithAColonFindsTheField(t *testing.T) {
+	t.Parallel()
+	events := textLines(3, func(i int) string {
+		return []string{`{"level":"error","msg":"declined","status":502,"peer":{"Name":"Gateway"}}`, `{"level":"info","msg":"declined","status":200}`, `2026-01-01 11:00:00 WARN answer status:502 seen`}[i]
+	})
+	for query, want := range map[string]int{"status:502": 2, "level:error": 1, "-level:info": 2, "peer.name:gateway": 1, "name:gateway declined": 1, "status:50": 1, `msg:\"declined\"`: 2, "declin*": 2} {
+		if o := observe(t, events, `,"query":"`+query+`"`); len(o.Events) != want {
+			t.Errorf("%s: %d events, want %d", query, len(o.Events), want)
+		}
+	}
+}
+
+// Whatever the lines are, what is kept of them is bounded.
+func TestMemoryIsBoundedWhateverIsRead(t *testing.T) {
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	tl := newTally(Request{From: start, To: noon})
+	tool := toolOver(t, map[string]Source{"shop": memory{}})
+	r := newReader(tool.topics["shop"].Redactor, nil)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range 60_000 {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"level":%q,"msg":"`, []string{"fatal", "error", "info"}[i%3])
+		for range 12 {
+			b.WriteString(wordy(rnd.IntN(900)) + " ")
+		}
+		b.WriteString(`"`)
+		for k := range 14 {
+			fmt.Fprintf(&b, `,"k%d_%d":"v%d"`, k, rnd.IntN(3), rnd.IntN(1<<20))
+		}
+		b.WriteString("}")
+		r.load([]byte(b.String()), nil)
+		m, c := r.grouped()
+		tl.add(&hit{time: start.UnixNano() + int64(i), level: r.level(), message: m, class: c, facts: r.facts(), text: []byte(b.String())})
+	}
+	if grown := live() - before; grown > 56<<20 {
+		t.Errorf("%d MiB are kept while reading", grown>>20)
+	}
+	sum, events := tl.summary(exampleKeep)
+	var n int64
+	for _, g := range sum.Groups {
+		n += g.Count
+	}
+	if len(sum.Groups) != maxGroups || len(events) == 0 || n <= 20_000 {
+		t.Errorf("%d groups of %d events, %d examples", len(sum.Groups), n, len(events))
+	}
+	runtime.KeepAlive(tl)
 }
 
 func TestTheScopeIsWhatWasSearched(t *testing.T) {

@@ -22,6 +22,7 @@ type compiled struct {
 	phrase bool     // it has blanks
 	masked bool     // the redactor changes the term: raw text does not hold what it becomes
 	never  bool
+	field  *compiled // what key:value means beside its words
 }
 
 // hostKeys are fields under which a bare name is masked: naming a host or pod whole finds it.
@@ -42,6 +43,11 @@ func newMatcher(req Request, terms []Term, red *redact.Redactor, tags *redact.Ta
 			red1 := red.Text(t.Text, tags)
 			c.phrase = strings.Contains(t.Text, " ")
 			c.masked = red1 != t.Text || strings.IndexByte(t.Text, '<') >= 0
+			if t.Key != "" {
+				f := Term{Kind: FieldIs, Key: t.Key, Text: t.Text[len(t.Key)+1:]}
+				c.field = &compiled{Term: f}
+				c.masked = c.masked || red.Field(f.Key, f.Text, tags) != f.Text || line.IsLevelKey(f.Key)
+			}
 			if o := opaque(red1); hidden(o) {
 				c.never = true
 			} else {
@@ -87,6 +93,9 @@ func (c *compiled) holds(r *reader) bool {
 		return !r.pieces(func(s string) bool { return !c.re.MatchString(s) })
 	case FieldIs:
 		return c.fieldHolds(r)
+	}
+	if c.field != nil && c.field.fieldHolds(r) {
+		return true
 	}
 	return !r.pieces(func(s string) bool {
 		s = foldCase(s)

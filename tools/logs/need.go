@@ -27,7 +27,11 @@ func (m *matcher) need() []Literal {
 				set = required(re.Simplify())
 			}
 		default:
-			if lit := longestRun(foldCase(t.Text)); lit != "" {
+			text := t.Text
+			if t.field != nil {
+				text = t.field.Text
+			}
+			if lit := longestRun(foldCase(text)); lit != "" {
 				set = []Literal{{lit, true}}
 			}
 		}

@@ -33,7 +33,7 @@ const (
 type Term struct {
 	Kind TermKind
 	Not  bool
-	Key  string // FieldIs
+	Key  string // FieldIs; of a substring key:value, the key: it also finds the field with that value
 	Text string // the substring, the expression, the value
 }
 
@@ -104,15 +104,28 @@ func nextTerm(s string) (Term, string, error) {
 	switch word {
 	case "OR", "AND", "NOT":
 		return t, rest, badQuery(`terms are all required; write alternatives as /a|b/, exclusion as -word, and quote the word to search for it`)
-	case "*":
-		word = ""
+	case "|", "||", "&&", "|=", "|~", "!~", "=~", "!=":
+		return t, rest, badQuery("there are no pipes and operators; terms are all required; write alternatives as /a|b/, exclusion as -word, and quote the sign to search for it")
+	}
+	if word = strings.Trim(word, "*"); strings.Contains(word, "*") {
+		return t, rest, badQuery("wildcards are not supported; a term is found anywhere in a word; write /a.*b/, or quote the word to search for it")
 	}
 	if comparison.MatchString(word) {
 		return t, rest, badQuery(`comparisons are not supported; write status=502, or /status=5\d\d/, or quote the word to search for it`)
 	}
+	if key, value, ok := strings.Cut(word, ":"); ok && fieldName.MatchString(key) && value != "" && value[0] != ':' && value[0] != '/' {
+		if t.Key = strings.ToLower(key); value[0] == '"' {
+			text, rest, err := quoted(s[len(key)+1:])
+			t.Kind, t.Text = FieldIs, text
+			return t, rest, err
+		}
+	}
 	t.Text = word
 	return t, rest, nil
 }
+
+// fieldName is what may stand in front of the colon of key:value.
+var fieldName = regexp.MustCompile(`^[A-Za-z_@][\w.@-]{0,63}$`)
 
 // comparison is what looks like a range of numbers: taken for a word it would find nothing and say so.
 var comparison = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:>|<|>=|<=)\d+(?:\.\d+)?$`)

@@ -38,6 +38,10 @@ func TestParseQuery(t *testing.T) {
 		"x x":                     {{Text: "x"}},
 		"支付 失败":                   {{Text: "支付"}, {Text: "失败"}},
 		"10.0.0.1:8080 \t db-1.x": {{Text: "10.0.0.1:8080"}, {Text: "db-1.x"}},
+		"Status:502 -level:info":  {{Text: "Status:502", Key: "status"}, {Text: "level:info", Key: "level", Not: true}},
+		`msg:"not found" x`:       {{Kind: FieldIs, Key: "msg", Text: "not found"}, {Text: "x"}},
+		"https://x.y error: a::b": {{Text: "https://x.y"}, {Text: "error:"}, {Text: "a::b"}},
+		"time* *out":              {{Text: "time"}, {Text: "out"}},
 	} {
 		got, err := ParseQuery(q)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -45,7 +49,7 @@ func TestParseQuery(t *testing.T) {
 		}
 	}
 	for q, hint := range map[string]string{
-		`"open`: "not closed", `""`: "empty", "/(/": "RE2", "/a{2000}/": "RE2", "/((a{100}){100}){9}/": "", "a OR b": "alternatives", "NOT a": "-word", "status>=500": "comparisons", "status=": "value",
+		`"open`: "not closed", `""`: "empty", "/(/": "RE2", "/a{2000}/": "RE2", "/((a{100}){100}){9}/": "", "a OR b": "alternatives", "NOT a": "-word", "status>=500": "comparisons", "status=": "value", "a*b": "wildcards", "a | b": "pipes", `{app="x"} |= "y"`: "pipes", `msg:"open`: "not closed",
 		strings.Repeat("a ", 1500): "2048", "/" + strings.Repeat("x", 600) + "/": "512", "a\x00b": "control", "a\ue03cb": "private-use", "/(?<n/": "RE2",
 		strings.Join(strings.Split(strings.Repeat("x", 40), ""), " ") + " a b c d e f g h i j k l m n o p q r s t u v w y z 1 2 3 4 5 6 7 8 9": "32",
 	} {

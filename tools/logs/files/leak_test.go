@@ -61,6 +61,7 @@ func bisect(t *testing.T, plant func(string) string) {
 		`%s`, `-%s`, `declined %s`, `declined -%s`, `\"%s\"`, `-\"%s\"`, `/%s/`, `-/%s/`, `/(?i)%s/`, `/%s/i`, `/^%s/`, `/password=%s/`, `/password.{0,3}%s/`, `/declined.*%s/`, `/(%s|zebra)/`,
 		`password=%s`, `-password=%s`, `password!=%s`, `auth.api_key=%s`, `api_key=%s`, `db_password=%s`, `-db_password=%s`, `\"password=%s\"`, `declined -\"password=%s\"`, `Bearer %s`,
 		`\"Bearer %s\"`, `headers.authorization=\"Bearer %s\"`, `shop:%s@db.example.com`, `https://shop:%s@db.example.com/x`, `token=%s`, `\"token=%s\"`, `/[%[1]s]{14}/`, `msg=%s`, `level=error %s`,
+		`password:%s`, `-password:%s`, `auth.api_key:%s`, `api_key:\"%s\"`, `%s*`, `value:%s`,
 	}
 	for _, form := range forms {
 		for _, guess := range guesses {
