@@ -9,7 +9,7 @@ import (
 	sp "vitess.io/vitess/go/vt/sqlparser"
 )
 
-// autoName is the name that MySQL gives an item without alias: that of a column as it was written, the text of a string, else the source text.
+// autoName is the name that MySQL gives an item without alias: that of a column as it was written, the text of a string or number, else the source text.
 func autoName(e sp.Expr, text string) string {
 	if text == "" {
 		return ""
@@ -18,7 +18,8 @@ func autoName(e sp.Expr, text string) string {
 	case *sp.ColName:
 		text = n.Name.String()
 	case *sp.Literal:
-		if n.Type == sp.StrVal {
+		switch n.Type {
+		case sp.StrVal, sp.IntVal, sp.DecimalVal, sp.FloatVal: // a number goes without its brackets and its plus
 			text = n.Val
 		}
 	case *sp.IntroducerExpr:
