@@ -36,8 +36,9 @@ type fake struct {
 	since      time.Time     // max_query_lookback
 	warnings   []string
 	status     string
-	noTemplate bool // an older server
-	flat       bool // one without categorized labels
+	noTemplate bool   // an older server
+	flat       bool   // one without categorized labels
+	wraps      string // a server that writes lines otherwise
 	answer     func(w http.ResponseWriter) bool
 
 	mu    sync.Mutex
@@ -54,7 +55,7 @@ func newFake(t *testing.T, entries ...entry) *fake {
 }
 
 // query is the only form that a query may have.
-var query = regexp.MustCompile(`^\{app="shop"\}(?: \| line_format ("(?:[^"\\]|\\.)*") \|~ ("(?:[^"\\]|\\.)*"))?$`)
+var query = regexp.MustCompile(`^\{app="shop"\}(?: \| line_format ("(?:[^"\\]|\\.)*") \|~ ("(?:[^"\\]|\\.)*") \|~ ("(?:[^"\\]|\\.)*"))?$`)
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil || r.URL.Path != "/loki/api/v1/query_range" {
@@ -153,13 +154,15 @@ func (f *fake) compile(q string) (func(entry) (string, bool), error) {
 	if err != nil {
 		return nil, err
 	}
-	expr, err := strconv.Unquote(m[2])
-	if err != nil {
-		return nil, err
-	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return nil, err
+	var filters [2]*regexp.Regexp
+	for i := range filters {
+		expr, err := strconv.Unquote(m[2+i])
+		if err != nil {
+			return nil, err
+		}
+		if filters[i], err = regexp.Compile(expr); err != nil {
+			return nil, err
+		}
 	}
 	var line string
 	t, err := template.New("line").Funcs(template.FuncMap{"__line__": func() string { return line }}).Parse(format)
@@ -174,7 +177,7 @@ func (f *fake) compile(q string) (func(entry) (string, bool), error) {
 		if t.Execute(&b, all) != nil {
 			return e.line, true
 		}
-		return b.String(), re.MatchString(b.String())
+		return f.wraps + b.String(), filters[0].MatchString(b.String()) && filters[1].MatchString(b.String())
 	}, nil
 }
 

@@ -321,6 +321,17 @@ func TestOlderServersAreUnderstood(t *testing.T) {
 	}
 }
 
+// A server whose template gives something else is asked without a filter.
+func TestLinesThatAreNotUnderstoodAreAskedForPlain(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, shop()...)
+	f.wraps = "map[x:y] "
+	a := gateway(t, loki.Options{URL: f.URL}).Query(t, "shop", "declined", logtest.Morning)
+	if a.Code != "" || a.Total() != 1 || f.last() == "" {
+		t.Errorf("%s %s", a.Code, a.Text)
+	}
+}
+
 // Values before their labels, metadata as pairs: read all the same.
 func TestTheOrderOfMembersDoesNotMatter(t *testing.T) {
 	t.Parallel()

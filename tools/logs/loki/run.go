@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -22,7 +23,7 @@ type run struct {
 	s      *Source
 	q      logs.Query
 	budget *fetch.Budget
-	plain  bool // the server does not understand the filter
+	plain  bool // the server does not understand the filter, or not as it is meant
 }
 
 // Fetch asks for events.
@@ -32,6 +33,10 @@ func (r *run) Fetch(ctx context.Context, a window.Ask, p *window.Page) error {
 		filter = candidates(r.q.Need)
 	}
 	err := r.ask(ctx, a, filter, p)
+	if errors.Is(err, errUnknown) {
+		r.plain = true
+		return r.ask(ctx, a, "", p.For(a.From, a.To))
+	}
 	ref, ok := errors.AsType[*fetch.Refusal](err)
 	if !ok || ref.Status != http.StatusBadRequest {
 		return err
@@ -144,9 +149,8 @@ func (d *decoder) data(j *json.Decoder, key string) error {
 
 // stream reads one stream. Its labels come before its values; an answer in which they do not is read all the same.
 func (d *decoder) stream(j *json.Decoder) error {
-	var labels []logs.Label
+	var st *stream
 	var early []entry
-	known := false
 	err := fetch.Object(j, func(j *json.Decoder, key string) error {
 		switch key {
 		case "stream":
@@ -154,9 +158,9 @@ func (d *decoder) stream(j *json.Decoder) error {
 			if err := fetch.Value(j, &m); err != nil {
 				return err
 			}
-			labels, known = toLabels(nil, m), true
+			st = &stream{pairs: m, labels: toLabels(m)}
 			for _, e := range early {
-				if err := d.add(e, labels); err != nil {
+				if err := d.add(e, st); err != nil {
 					return err
 				}
 			}
@@ -168,26 +172,32 @@ func (d *decoder) stream(j *json.Decoder) error {
 				if err := fetch.Value(j, &e); err != nil {
 					return err
 				}
-				if !known {
+				if st == nil {
 					early = append(early, e)
 					return nil
 				}
-				return d.add(e, labels)
+				return d.add(e, st)
 			})
 		}
 		return fetch.Value(j, nil)
 	})
-	if err == nil && !known {
+	if err == nil && st == nil {
 		return errShape
 	}
 	return err
+}
+
+// stream is what its events have in common.
+type stream struct {
+	pairs  map[string]string
+	labels []logs.Label
 }
 
 // entry is [time, line] or [time, line, metadata].
 type entry []json.RawMessage
 
 // add reads one event.
-func (d *decoder) add(e entry, labels []logs.Label) error {
+func (d *decoder) add(e entry, st *stream) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}
@@ -199,24 +209,32 @@ func (d *decoder) add(e entry, labels []logs.Label) error {
 	if err != nil {
 		return errShape
 	}
-	text := []byte(line)
-	if d.wrapped {
-		inner, ok := unwrap(text)
-		if !ok {
-			return errShape
-		}
-		text = inner
-	}
+	pairs, labels := st.pairs, st.labels
 	if len(e) > 2 {
-		if labels, err = metadata(labels, e[2]); err != nil {
+		more, err := metadata(e[2])
+		if err != nil {
 			return err
 		}
+		if len(more) > 0 {
+			maps.Copy(more, st.pairs)
+			pairs, labels = more, toLabels(more)
+		}
 	}
-	return d.p.Add(ns, text, labels)
+	if d.wrapped {
+		inner, ok := unwrap(line, pairs)
+		if !ok {
+			return errUnknown
+		}
+		line = inner
+	}
+	return d.p.Add(ns, []byte(line), labels)
 }
 
-// metadata adds what an event has besides its stream's labels: {"structuredMetadata":{…},"parsed":{…}}, or in older servers the pairs themselves.
-func metadata(labels []logs.Label, raw json.RawMessage) ([]logs.Label, error) {
+// errUnknown is a line that is not what template makes of one.
+var errUnknown = errors.New("the server has another idea of an event's labels")
+
+// metadata is what an event has besides its stream's labels: {"structuredMetadata":{…},"parsed":{…}}, or in older servers the pairs themselves.
+func metadata(raw json.RawMessage) (map[string]string, error) {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return nil, errShape
@@ -229,22 +247,17 @@ func metadata(labels []logs.Label, raw json.RawMessage) ([]logs.Label, error) {
 		case json.Unmarshal(v, &s) == nil:
 			all[k] = s
 		case json.Unmarshal(v, &m) == nil:
-			for k, s := range m {
-				all[k] = s
-			}
+			maps.Copy(all, m)
 		default:
 			return nil, errShape
 		}
 	}
-	if len(all) == 0 {
-		return labels, nil
-	}
-	return toLabels(labels, all), nil
+	return all, nil
 }
 
-// toLabels adds pairs to labels, sorted. Names that begin with __ are the server's own.
-func toLabels(labels []logs.Label, pairs map[string]string) []logs.Label {
-	out := append(make([]logs.Label, 0, len(labels)+len(pairs)), labels...)
+// toLabels lists pairs, sorted. Names that begin with __ are the server's own.
+func toLabels(pairs map[string]string) []logs.Label {
+	out := make([]logs.Label, 0, len(pairs))
 	for k, v := range pairs {
 		if !strings.HasPrefix(k, "__") {
 			out = append(out, logs.Label{Key: k, Value: v})
