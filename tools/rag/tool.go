@@ -184,6 +184,12 @@ func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, sal
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
+			defer func() {
+				if recover() != nil { // the boundary's net is on another goroutine; what caused it may hold content
+					errs[i] = fault.New(fault.Internal, "rag.Execute", errPanic)
+					cancel()
+				}
+			}()
 			ans, err := c.Searcher.Search(ctx, Query{Text: req.Query, Limit: wanted(req.TopK), Floor: target.Floor}, p.Take)
 			if err != nil {
 				errs[i] = err
@@ -197,7 +203,10 @@ func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, sal
 	return raw, firstError(errs)
 }
 
-var errUnknown = errors.New("unknown collection")
+var (
+	errUnknown = errors.New("unknown collection")
+	errPanic   = errors.New("panic")
+)
 
 // firstError prefers the failure that ended the others to their cancellations.
 func firstError(errs []error) error {

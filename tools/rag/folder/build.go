@@ -334,7 +334,15 @@ func (x *Index) read(ctx context.Context, files []entry, progress Progress, use 
 	return err
 }
 
-func (x *Index) readOne(root *os.Root, f entry) (*document, error) {
+var errReader = errors.New("the file cannot be read as a document")
+
+// readOne reads one file. A document that makes a reader panic is skipped like any other bad file: it must not end the process.
+func (x *Index) readOne(root *os.Root, f entry) (doc *document, err error) {
+	defer func() {
+		if recover() != nil {
+			doc, err = nil, errReader
+		}
+	}()
 	b, err := readFile(root, f.path)
 	if err != nil {
 		return nil, err
