@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/files"
 )
 
 // The values that differ between two worlds.
@@ -330,6 +331,39 @@ func TestEventsOverTheEndsOfBlocksAreWhole(t *testing.T) {
 		a := g.call(t, `{"topics":["shop"],"query":"`+q+`",`+morning+`}`)
 		if len(a.Patterns) != 1 || a.Patterns[0].Count != int64(want) || !strings.HasPrefix(a.Patterns[0].Template, "order <*> failed [") {
 			t.Errorf("%s: want one pattern of %d: %.500s", q, want, a.text)
+		}
+	}
+}
+
+// Clocks are set back once a year: the times of an hour are written twice, and neither hour may be said to be empty.
+func TestTheHourThatComesTwiceIsSearchedTwice(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	from := time.Date(2025, 10, 25, 22, 0, 0, 0, time.UTC)
+	for i := range 6 * 360 {
+		at := from.Add(time.Duration(i) * 10 * time.Second)
+		level := "INFO"
+		if i%360 == 180 {
+			level = "ERROR"
+		}
+		fmt.Fprintf(&b, "%s %s app: served %d\n", at.In(berlin).Format("2006-01-02 15:04:05,000"), level, i)
+	}
+	src, err := files.New(files.Options{Paths: []string{write(t, t.TempDir(), "shop.log", b.String())}, Timezone: "Europe/Berlin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hour := range 6 {
+		q := logs.Query{From: from.Add(time.Duration(hour) * time.Hour), To: from.Add(time.Duration(hour+1) * time.Hour), Now: now, MaxScan: 1 << 30}
+		if got := collect(t, src, q); len(got) != 360 {
+			t.Errorf("hour %d: %d events, want 360", hour, len(got))
+		}
+		q.Need = []logs.Literal{{Text: "ERROR"}} // led from hit to hit, the reader cannot tell the two hours apart
+		if got := collect(t, src, q); len(got) == 0 {
+			t.Errorf("hour %d: its error is not found", hour)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
@@ -384,6 +385,26 @@ func (s *scanner) seen(t int64) {
 	s.high = max(s.high, t)
 }
 
+// nearby is how far events lie apart at most when the one in front tells the reading of a time that comes twice.
+const nearby = int64(30 * time.Minute)
+
+// which chooses between the two readings of a local time in the hour that comes twice: the one that goes on from the event in front; else the one in the range,
+// since nothing must be said to be absent that may be there.
+func (s *scanner) which(first, later int64) int64 {
+	near := func(t int64) bool { return t >= s.last-slack && t <= s.last+nearby }
+	switch {
+	case near(first):
+		return first
+	case near(later):
+		return later
+	case first >= s.from && first < s.to:
+		return first
+	case later >= s.from && later < s.to:
+		return later
+	}
+	return first
+}
+
 // note keeps the time of an event for the lines behind it that carry none. While a query leads from hit to hit the order is judged by fixed places alone: which
 // further data a call reads must not depend on whether a hidden value was among the hits.
 func (s *scanner) note(t int64) {
@@ -397,6 +418,9 @@ func (s *scanner) note(t int64) {
 func (s *scanner) emit(text, first []byte, cut bool) error {
 	t, ok := s.clock.Time(first)
 	if ok {
+		if later := s.clock.Other(); later != 0 {
+			t = s.which(t, later)
+		}
 		s.note(t)
 	} else {
 		t = s.last

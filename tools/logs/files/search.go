@@ -120,7 +120,11 @@ func (w *search) plan(ctx context.Context, files []*file, from, to int64) ([]seg
 		if f.timed && f.ordered && f.pack == none && f.size > bisectFrom && !f.steady(line.NewClock(w.src.loc, f.info.ModTime())) {
 			f.ordered = false
 		}
-		if f.timed && f.ordered && (f.first > to+slack || f.last < from-slack) {
+		margin := slack
+		if w.src.loc != time.UTC { // a local time may be an hour later than its first reading
+			margin += int64(time.Hour)
+		}
+		if f.timed && f.ordered && (f.first > to+slack || f.last < from-margin) {
 			w.skip(f, 0, f.size)
 			continue
 		}

@@ -11,8 +11,10 @@ type Clock struct {
 	loc    *time.Location
 	utc    bool
 	ref    time.Time
-	hour   int64 // the local hour whose offset is cached
+	hour   int64 // the local half hour whose offset is cached
 	offset int64
+	twice  int64  // how much later the half hour comes a second time, when clocks are set back; in seconds
+	other  int64  // the second reading of the last time, or 0
 	prefix []byte // what stood before the time in the last JSON line
 	skip   int    // where the last text line's time stood; -1: unknown
 }
@@ -25,8 +27,12 @@ func NewClock(loc *time.Location, ref time.Time) *Clock {
 	return &Clock{loc: loc, utc: loc == time.UTC, ref: ref.In(loc), hour: -1 << 62, skip: -1}
 }
 
+// Other is the second reading of the time that Time gave last: a local time that comes twice, for clocks were set back. Time gives the first one. 0: there is none.
+func (c *Clock) Other() int64 { return c.other }
+
 // Time is the time that a line carries, in nanoseconds since 1970.
 func (c *Clock) Time(line []byte) (int64, bool) {
+	c.other = 0
 	if len(line) == 0 {
 		return 0, false
 	}
@@ -58,7 +64,7 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 			}
 		}
 	}
-	found, ok := int64(0), false
+	found, other, ok := int64(0), int64(0), false
 	best := 0
 	walkTop(line, func(key, value []byte, kind byte) bool {
 		rank := timeRank(key)
@@ -66,7 +72,7 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 			return true
 		}
 		if ns, good := c.value(value, kind, 0); good {
-			found, ok, best = ns, true, rank
+			found, other, ok, best = ns, c.other, true, rank
 			if at := cap(line) - cap(value); at <= maxPrefix && (kind == '"' || kind == '0') { // value is a part of line: their capacities tell its offset
 				c.prefix = append(c.prefix[:0], line[:at]...)
 			}
@@ -74,6 +80,7 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 		}
 		return true
 	})
+	c.other = other
 	return found, ok
 }
 
@@ -183,18 +190,41 @@ func (c *Clock) resolve(s stamp) int64 {
 
 func (c *Clock) civil(s stamp) int64 {
 	sec := daysSince1970(s.year, s.month, s.day)*86400 + int64(s.hour)*3600 + int64(s.min)*60 + int64(s.sec)
+	c.other = 0
 	switch {
 	case s.zoned:
 		sec -= int64(s.offset)
 	case !c.utc:
-		hour := sec / 1800 // zone rules change at full half hours at most
-		if hour != c.hour {
-			_, off := time.Date(s.year, time.Month(s.month), s.day, s.hour, s.min/30*30, 0, 0, c.loc).Zone()
-			c.hour, c.offset = hour, int64(off)
+		if hour := sec / 1800; hour != c.hour { // zone rules change at full half hours at most
+			c.hour = hour
+			c.offset, c.twice = c.offsets(hour * 1800)
 		}
 		sec -= c.offset
+		if c.twice > 0 {
+			c.other = (sec+c.twice)*1e9 + int64(s.nano)
+		}
 	}
 	return sec*1e9 + int64(s.nano)
+}
+
+// offsets gives the offset of a local time, and how much later it comes again.
+func (c *Clock) offsets(local int64) (offset, twice int64) {
+	at := func(sec int64) int64 {
+		_, off := time.Unix(sec, 0).In(c.loc).Zone()
+		return int64(off)
+	}
+	offset = at(local - at(local))
+	for _, o := range [...]int64{at(local - 86400), at(local + 86400)} {
+		if o == offset || at(local-o) != o {
+			continue
+		}
+		if at(local-offset) != offset {
+			offset = o
+			continue
+		}
+		return max(offset, o), max(offset, o) - min(offset, o)
+	}
+	return offset, 0
 }
 
 // daysSince1970 counts the days to a date of the proleptic Gregorian calendar.

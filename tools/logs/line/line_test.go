@@ -147,6 +147,27 @@ func TestYearsAndZonesThatALineLeavesOut(t *testing.T) {
 	}
 }
 
+func TestALocalTimeThatComesTwiceHasTwoReadings(t *testing.T) {
+	for zone, want := range map[string]string{"Europe/Berlin": "2025-10-26 02:30:00 2025-10-26T00:30:00Z 2025-10-26T01:30:00Z", "America/New_York": "2025-11-02 01:15:00 2025-11-02T05:15:00Z 2025-11-02T06:15:00Z",
+		"Australia/Lord_Howe": "2026-04-05 01:45:00 2026-04-04T14:45:00Z 2026-04-04T15:15:00Z", "Asia/Tokyo": "2025-10-26 02:30:00 2025-10-25T17:30:00Z -", "UTC": "2025-10-26 02:30:00 2025-10-26T02:30:00Z -"} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := NewClock(loc, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))
+		for _, text := range []string{want[:19] + " INFO x", `{"time":"` + want[:19] + `","created_at":"2025-01-01 00:00:00"}`} {
+			ns, ok := c.Time([]byte(text))
+			other := "-"
+			if c.Other() != 0 {
+				other = time.Unix(0, c.Other()).UTC().Format(time.RFC3339)
+			}
+			if got := want[:19] + " " + time.Unix(0, ns).UTC().Format(time.RFC3339) + " " + other; !ok || got != want {
+				t.Errorf("%s: %s, want %s", zone, got, want)
+			}
+		}
+	}
+}
+
 // A Clock that has learned one line's layout must read the next one alike.
 func TestALearnedLayoutChangesNothing(t *testing.T) {
 	data, err := os.ReadFile("testdata/formats.txt")
