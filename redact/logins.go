@@ -111,7 +111,7 @@ func (w *scanner) call(open int, all bool) {
 		v := bytes.TrimSpace(b[from:end])
 		switch {
 		case n == 0 && !all, len(v) < 3, plain(v), w.masked(from), w.harmless(&key{kind: kindSecret}, v, true):
-		case o.c == 0 && madeUp(v) && bytes.IndexAny(v, ".:$[<{ ") < 0:
+		case o.c == 0 && madeUp(v) && !bytes.ContainsAny(v, ".:$[<{ "):
 			w.secret(from, end)
 		case o.c != 0 && (madeUp(v) || !dnsName(v) && last && (mixed(v) || n == 1 && quotedBefore || all && n == 0)) && !fileLike(v) && bytes.IndexByte(v, '%') < 0:
 			w.secret(from, end)

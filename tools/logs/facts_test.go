@@ -52,7 +52,7 @@ func TestFieldsBesideTheMessageAreCounted(t *testing.T) {
 		}), "")
 		got := valuesIn(o.Patterns[0])
 		for _, want := range []string{
-			fmt.Sprintf("status: 502 x%d, 504 x%d", n*9/10, n/10), fmt.Sprintf("reason_text: upstream orders timed out x%d, no route x%d", n*9/10, n/10), fmt.Sprintf("order: 0..%d", n-1), fmt.Sprintf("host: <host:"),
+			fmt.Sprintf("status: 502 x%d, 504 x%d", n*9/10, n/10), fmt.Sprintf("reason_text: upstream orders timed out x%d, no route x%d", n*9/10, n/10), fmt.Sprintf("order: 0..%d", n-1), "host: <host:",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%d events: values %s, want %s", n, got, want)
