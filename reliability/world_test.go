@@ -3,6 +3,7 @@ package reliability
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -398,7 +399,7 @@ func (g *gateway) warm() {
 		tool string
 		args arguments
 	}{{"query_logs", declined()}, {"query_rag", runbook()}, {"query_mysql", orders("warm")}} {
-		g.must("warm", "warm-"+g.name+"-"+c.tool, c.tool, c.args)
+		g.must("warm", "warm-"+g.name+"-"+c.tool+"-"+rand.Text()[:8], c.tool, c.args)
 	}
 	g.base = g.idle()
 }
