@@ -9,6 +9,7 @@ func (w *scanner) markup(k *key) bool {
 	for n := 0; n < 24 && l > 0 && (isIdent(b[l-1]) || b[l-1] == ':'); n++ { // a namespace prefix
 		l--
 	}
+	var name []byte
 	switch {
 	case l > 0 && b[l-1] == '<' && (isSpace(at(b, p)) || at(b, p) == '>' || at(b, p) == '/'):
 		for n := 0; n < 512 && p < len(b) && b[p] != '>' && b[p] != '<'; n++ {
@@ -22,6 +23,7 @@ func (w *scanner) markup(k *key) bool {
 		if at(b, p) != '>' || b[p-1] == '/' {
 			return false
 		}
+		name = b[l:k.to]
 		p++
 	case has(b, p, "</"): // plist
 		for p += 2; p < len(b) && isWord(b[p]); p++ {
@@ -40,11 +42,11 @@ func (w *scanner) markup(k *key) bool {
 		}
 		p = q + 1
 	}
-	return !w.masked(p) && w.elementValue(k, p) > 0
+	return !w.masked(p) && w.elementValue(k, p, name) > 0
 }
 
-// elementValue masks the text of an element up to its end tag.
-func (w *scanner) elementValue(k *key, p int) int {
+// elementValue masks the text of an element up to its end tag: name, or any when that is empty.
+func (w *scanner) elementValue(k *key, p int, name []byte) int {
 	b := w.b
 	if p >= len(b) {
 		return 0
@@ -66,8 +68,15 @@ func (w *scanner) elementValue(k *key, p int) int {
 					i += n - 1
 					continue
 				}
-				if c := at(b, i+1); c == '/' || isLetter(c) && i > p {
+				c := at(b, i+1)
+				if c == '/' || isLetter(c) && i > p {
 					end = i
+					if w.r.o.KeepPlaceholders && !(c == '/' && has(b, i+2, string(name))) {
+						return 0 // <password> in a document stands for one, whatever comes later
+					}
+					if n := bytes.IndexByte(b[p:i], '\n'); n > 0 && c != '/' { // an element of a later line does not end this one
+						end = p + n
+					}
 					break
 				}
 			}
@@ -107,7 +116,7 @@ func (w *scanner) less(i int) int {
 				continue
 			}
 			if at(b, j+1) == '/' && hasFold(b, j+2, name) && at(b, j+2+len(name)) == '>' && j > p {
-				return max(p, w.elementValue(&key{from: i, to: p, kind: k}, p))
+				return max(p, w.elementValue(&key{from: i, to: p, kind: k}, p, nil))
 			}
 			break
 		}

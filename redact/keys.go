@@ -9,6 +9,7 @@ type key struct {
 	weak     bool // a secret only when the value looks like one
 	code     bool // a secret only when the value has digits
 	plural   bool // tokens: a number under it is a count
+	names    bool // secrets, tokens: a name under it is one of a Secret
 	short    bool // pass: a small number under it is a count
 	auth     bool // Authorization: the scheme stays
 	cookie   bool
@@ -176,6 +177,7 @@ func classify(b []byte, from, to int) key {
 	if last == 0 && s.n == 2 && string(s.at(1)) == "id" && (string(s.at(0)) == "request" || string(s.at(0)) == "req") {
 		ms[0] = mTrace
 	}
+	k.names = bytes.HasSuffix(s.at(s.n-1), []byte("secrets")) || bytes.HasSuffix(s.at(s.n-1), []byte("tokens"))
 	if hasFold(id, 0, "imagepullsecret") { // names of Secrets
 		return k
 	}

@@ -29,7 +29,10 @@ func (m *block) line(line []byte) (from, to int) {
 		return 0, 0
 	}
 	if m.folded >= 0 && indent > m.folded {
-		return indent, len(line)
+		if m.all || encoded(text) && len(text) >= 16 {
+			return indent, len(line)
+		}
+		return 0, 0
 	}
 	m.folded = -1
 	c := bytes.Index(text, []byte(": "))
@@ -46,19 +49,26 @@ func (m *block) line(line []byte) (from, to int) {
 		return 0, 0
 	}
 	if v[0] == '|' || v[0] == '>' {
-		if m.all {
-			m.folded = indent
-		}
+		m.folded = indent
 		return 0, 0
 	}
 	if q, f := opening(line, from); q.c != 0 && to > f && line[to-1] == q.c {
 		from, to = f, to-1
 		v = line[from:to]
 	}
-	if m.all || len(v) >= 4 && len(v)%4 == 0 && allB64(v) {
+	if m.all || len(v)%4 == 0 && encoded(v) {
 		return from, to
 	}
 	return 0, 0
+}
+
+// encoded tells base64 from the words and numbers of a ConfigMap: letters of both cases, or padding.
+func encoded(v []byte) bool {
+	upper, lower := v[len(v)-1] == '=', false
+	for _, c := range v {
+		upper, lower = upper || class[c]&cUpper != 0, lower || class[c]&cLower != 0
+	}
+	return len(v) >= 4 && upper && lower && allB64(v)
 }
 
 // manifest masks the data of Kubernetes Secrets in the text under scan.

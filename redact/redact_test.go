@@ -101,7 +101,15 @@ func TestPlaceholdersStayInDocuments(t *testing.T) {
 			t.Errorf("Text(%q) = %q", stays, got)
 		}
 	}
-	for _, goes := range []string{"password=hunter2", "DB_PASSWORD=${DB:-hunter2}x", "password=<hunter2", "Authorization: Bearer hunter2", "mysql://app:hunter2@192.0.2.1/shop", "password: your-hunter2", "password=$hunter2", "mysql -phunter2"} {
+	for _, stays := range []string{
+		"create secret x \\\n --docker-password=<password>\n```\n\n- Drain <node-name>\n", "Authorization: Bearer $(oc create token x -n y)", "data:\n  config.yaml: |-\n    pool:\n      limit: 20MB\n  mode: fast\nkind: ConfigMap",
+		"{key: machineconfiguration.shop.example/role, operator: In}", "Image pull secrets:  prometheus-dockercfg-6wl6b", "Pulling manifest: unverified-registry:quay.example/shop/custom-image@blah", "to unverified-registry:quay.example/shop/image@sha256:368d9b871a", "curl -H \"Authorization: Bearer $token\" -k https://h/",
+	} {
+		if got := r.Text(stays, nil); strings.Contains(got, "<secret>") {
+			t.Errorf("Text(%q) = %q", stays, got)
+		}
+	}
+	for _, goes := range []string{"<entry key=\"db.password\">hunter2</entry>", "<wsse:Password Type=\"x\">hunter2</wsse:Password>", "<password>hunter2</password>", "<password>\nhunter2\n</password>", "password=hunter2", "DB_PASSWORD=${DB:-hunter2}x", "password=<hunter2", "Authorization: Bearer hunter2", "mysql://app:hunter2@192.0.2.1/shop", "password: your-hunter2", "password=$hunter2", "mysql -phunter2"} {
 		if got := r.Text(goes, nil); strings.Contains(got, "hunter2") {
 			t.Errorf("Text(%q) = %q", goes, got)
 		}

@@ -151,6 +151,9 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 			if at(b, next) != q.c || q.n > 0 {
 				return next
 			}
+			if q.c == '`' {
+				return w.fenced(k, next+1)
+			}
 			from = next + 1 // three quotes, as in TOML and Python
 			end = len(b)
 			if n := bytes.Index(b[from:], []byte{q.c, q.c, q.c}); n >= 0 {
@@ -216,6 +219,24 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 
 // plainNoun are words before a name: volume "app-secret" : secret "app-secret" not found.
 var plainNoun = map[string]bool{"secret": true, "secrets": true, "configmap": true, "token": true, "key": true, "volume": true, "user": true, "file": true, "field": true}
+
+// fenced masks the one word of a listing that stands for the value: "Password:" and below it a fenced block. Other listings say something about it.
+func (w *scanner) fenced(k *key, p int) int {
+	b := w.b
+	from := p
+	for from < len(b) && from-p < 24 && b[from] != '\n' {
+		from++
+	}
+	if from = skipBlank(b, from+1); !k.password || from >= len(b) {
+		return 0
+	}
+	to := w.unquoted(b[:min(len(b), from+256)], from, false)
+	if next := skipSpace(b, to); to == from || to == next || !has(b, next, "```") || !mixed(b[from:to]) || w.harmless(k, b[from:to], false) {
+		return 0
+	}
+	w.secret(from, to)
+	return to
+}
 
 func trimRight(b []byte, from, to int) int {
 	for to > from && isSpace(b[to-1]) {
@@ -348,6 +369,8 @@ func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
 		return true
 	case w.r.o.KeepPlaceholders && placeholder(v):
 		return true
+	case (k.weak && !hasDigit(v) || k.names) && dnsName(v) && !hashed(v):
+		return true
 	case !quoted && (has(v, 0, "[REDACTED") || has(v, 0, "[FILTERED")):
 		return true
 	}
@@ -381,15 +404,15 @@ func placeholder(v []byte) bool {
 			}
 		}
 		return true
-	case has(v, 0, "${") && last == '}', has(v, 0, "$(") && last == ')', string(v) == "...", string(v) == "…", v[0] == '%' && len(v) <= 3, string(v) == "changeme":
+	case has(v, 0, "${") && last == '}', has(v, 0, "$("), string(v) == "...", string(v) == "…", v[0] == '%' && len(v) <= 3, string(v) == "changeme":
 		return true
 	case v[0] == '$' && len(v) > 1 && isLetter(v[1]):
+		upper, lower := true, true // $TOKEN2, $token, but not $hunter2
 		for _, c := range v[1:] {
-			if class[c]&cUpper == 0 && !isDigit(c) && c != '_' {
-				return false
-			}
+			upper = upper && (class[c]&cUpper != 0 || isDigit(c) || c == '_')
+			lower = lower && (class[c]&cLower != 0 || c == '_')
 		}
-		return true
+		return upper || lower
 	case hasFold(v, 0, "your") && len(v) > 4 && !isAlnum(v[4]):
 		for _, c := range v {
 			if isDigit(c) {

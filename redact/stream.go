@@ -17,6 +17,7 @@ type Stream struct {
 	armor   bool
 	quote   quote
 	pending bool
+	fence   bool // a listing began where the value was due
 	bare    bool // the lines of the open PEM block carry no log prefix
 	named   bool // a name that says that the value beside it is a secret
 	indent  int  // of a key whose block scalar goes on, or -1
@@ -109,7 +110,7 @@ func (s *Stream) head(w *scanner, line []byte) int {
 	if len(bytes.TrimSpace(line)) == 0 && !s.pending {
 		return 0
 	}
-	done := func() { s.left, s.armor, s.quote, s.pending, s.indent = 0, false, quote{}, false, -1 }
+	done := func() { s.left, s.armor, s.quote, s.pending, s.fence, s.indent = 0, false, quote{}, false, false, -1 }
 	switch {
 	case s.armor:
 		if i := bytes.Index(line, []byte("-----END")); i >= 0 {
@@ -141,7 +142,15 @@ func (s *Stream) head(w *scanner, line []byte) int {
 		return end
 	case s.pending:
 		v := skipBlank(line, 0)
+		if has(line, v, "```") && !s.fence { // the value may be the one word of a listing
+			s.fence = true
+			return 0
+		}
+		fence := s.fence
 		done()
+		if e := w.unquoted(line, v, false); fence && (e < trimRight(line, v, len(line)) || !mixed(line[v:e])) {
+			return 0
+		}
 		if v >= len(line) || nextIsKey(line, v) || eventStart(line) {
 			return 0
 		}

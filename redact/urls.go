@@ -214,6 +214,9 @@ func (w *scanner) dsn(i int) bool {
 	if l+c+1 >= i || c < 0 || bytes.IndexByte(user, '/') >= 0 && !proto || onlyTags(b[l:i], kindSecret) {
 		return false
 	}
+	if v := b[l+c+1 : i]; !proto && bytes.IndexByte(v, '/') > max(0, bytes.IndexByte(v, '.')) && bytes.IndexByte(v, '.') > 0 && dnsName(v) { // registry:quay.example/shop/api@sha256:…
+		return false
+	}
 	if !proto && !slash && !port && !path && !bracket {
 		// user:password@host alone reads like key:mail@example.com
 		if r == i+1 || !hasLetter(b[i+1:r]) && bytes.Count(b[i+1:r], []byte{'.'}) != 3 || mailKeys[string(bytes.ToLower(lastWord(user)))] || len(user) == 0 {
