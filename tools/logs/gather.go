@@ -190,6 +190,9 @@ func (l *lane) Emit(e Event) error {
 			return nil
 		}
 	}
+	if len(e.Labels) == 0 && !e.Cut && m.unlikely(e.Text) {
+		return nil
+	}
 	l.r.load(e.Text, e.Labels)
 	level := l.r.level()
 	switch {

@@ -23,6 +23,7 @@ type compiled struct {
 	masked bool     // the redactor changes the term: raw text does not hold what it becomes
 	never  bool
 	field  *compiled // what key:value means beside its words
+	need   []Literal // raw texts of which a match holds one
 }
 
 // hostKeys are fields under which a bare name is masked: naming a host or pod whole finds it.
@@ -63,6 +64,7 @@ func newMatcher(req Request, terms []Term, red *redact.Redactor, tags *redact.Ta
 		case FieldIs:
 			c.masked = red.Field(t.Key, t.Text, tags) != t.Text || line.IsLevelKey(t.Key)
 		}
+		c.need = c.needed()
 		m.terms = append(m.terms, c)
 	}
 	return m

@@ -368,6 +368,9 @@ func TestAPrefilterNeverHidesAMatch(t *testing.T) {
 			r.load([]byte(text), nil)
 			if m.holds(r) {
 				matched++
+				if m.unlikely([]byte(text)) {
+					t.Errorf("%s matches %s, which was thought unlikely", q, text)
+				}
 				if !holds(m.need(), text) {
 					t.Errorf("%s matches %s, which the prefilter %+v drops", q, text, m.need())
 				}

@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"bytes"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,36 +12,116 @@ import (
 // maxNeed bounds the alternatives of a prefilter: each is searched for on its own.
 const maxNeed = 8
 
-// need picks, of all positive terms, the texts that tell most lines apart without decoding them. Negated terms never filter raw text, nor do terms whose value is
-// masked: those are decided on redacted text alone.
+// need picks, of all positive terms, the texts that tell most lines apart without decoding them.
 func (m *matcher) need() []Literal {
 	var best []Literal
 	score := 0
 	for i := range m.terms {
-		t := &m.terms[i]
-		if t.Not || t.masked {
-			continue
-		}
-		var set []Literal
-		switch t.Kind {
-		case Regex:
-			if re, err := syntax.Parse(t.Text, syntax.Perl); err == nil {
-				set = required(re.Simplify())
-			}
-		default:
-			text := t.Text
-			if t.field != nil {
-				text = t.field.Text
-			}
-			if lit := longestRun(foldCase(text)); lit != "" {
-				set = []Literal{{lit, true}}
-			}
-		}
-		if s := weight(set); s > score {
-			best, score = set, s
+		if set := m.terms[i].need; worth(set) > score {
+			best, score = set, worth(set)
 		}
 	}
 	return best
+}
+
+// needed gives texts of which every event that meets the term holds one. Negated terms never filter raw text, nor do terms whose value is masked: those are decided on
+// redacted text alone.
+func (c *compiled) needed() []Literal {
+	if c.Not || c.masked || c.never {
+		return nil
+	}
+	text := c.Text
+	switch {
+	case c.Kind == Regex:
+		if re, err := syntax.Parse(c.Text, syntax.Perl); err == nil {
+			return required(re.Simplify())
+		}
+		return nil
+	case c.field != nil:
+		text = c.field.Text
+	}
+	if lit := longestRun(foldCase(text)); lit != "" {
+		return []Literal{{lit, true}}
+	}
+	return nil
+}
+
+// worth tells how well a set tells lines apart: by its shortest text; digits are more telling than letters.
+func worth(set []Literal) int {
+	w := 0
+	for i, l := range set {
+		n := 0
+		for k := range len(l.Text) {
+			if n += 2; l.Text[k] >= '0' && l.Text[k] <= '9' {
+				n++
+			}
+		}
+		if i == 0 || n < w {
+			w = n
+		}
+	}
+	return w
+}
+
+// unlikely tells raw text that cannot meet the terms: one of them needs a text that is not there. Text with escapes is not judged. It saves work and decides nothing
+// that holds would not decide.
+func (m *matcher) unlikely(raw []byte) bool {
+	judged := false
+	for i := range m.terms {
+		set := m.terms[i].need
+		if len(set) == 0 {
+			continue
+		}
+		if !judged {
+			if bytes.IndexByte(raw, 0x1b) >= 0 || escaped(raw) {
+				return false
+			}
+			judged = true
+		}
+		if !slices.ContainsFunc(set, func(l Literal) bool { return l.in(raw) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// escaped tells a backslash behind which something may hide; a line end that ends a text is none.
+func escaped(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return false
+		}
+		if i+2 >= len(raw) || raw[i+1] != 'n' || raw[i+2] != '"' {
+			return true
+		}
+		raw = raw[i+3:]
+	}
+}
+
+// in tells whether raw holds the text.
+func (l Literal) in(raw []byte) bool {
+	if !l.Fold {
+		return bytes.Contains(raw, []byte(l.Text))
+	}
+	first := l.Text[0]
+	other := first
+	if 'a' <= first && first <= 'z' {
+		other -= 'a' - 'A'
+	}
+	for i := 0; i+len(l.Text) <= len(raw); i++ {
+		if raw[i] != first && raw[i] != other {
+			continue
+		}
+		k := 1
+		for k < len(l.Text) && (raw[i+k] == l.Text[k] || raw[i+k]|0x20 == l.Text[k] && 'a' <= l.Text[k] && l.Text[k] <= 'z') {
+			k++
+		}
+		if k == len(l.Text) {
+			return true
+		}
+	}
+	return false
 }
 
 // weight is the length of the shortest text of a set: the one that lets most through.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand"
 	"os"
 	"strings"
 	"testing"
@@ -364,6 +366,80 @@ func TestTheHourThatComesTwiceIsSearchedTwice(t *testing.T) {
 		q.Need = []logs.Literal{{Text: "ERROR"}} // led from hit to hit, the reader cannot tell the two hours apart
 		if got := collect(t, src, q); len(got) == 0 {
 			t.Errorf("hour %d: its error is not found", hour)
+		}
+	}
+}
+
+// A query may skip what holds nothing looked for: of what it does look for, nothing may be missing or torn, however lines are cut and streams are mixed.
+func TestAPrefilterLosesNothingOfAContainersLog(t *testing.T) {
+	t.Parallel()
+	for seed := range int64(6) {
+		rnd := rand.New(rand.NewSource(seed))
+		docker := seed%2 == 0
+		var b bytes.Buffer
+		at := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
+		line := func(stream, text string, part bool) {
+			at = at.Add(time.Millisecond)
+			if docker {
+				if !part {
+					text += "\n"
+				}
+				enc, err := json.Marshal(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&b, `{"log":%s,"stream":%q,"time":%q}`+"\n", enc, stream, at.Format(time.RFC3339Nano))
+				return
+			}
+			fmt.Fprintf(&b, "%s %s %s %s\n", at.Format("2006-01-02T15:04:05.000000000Z"), stream, map[bool]string{true: "P", false: "F"}[part], text)
+		}
+		for i := 0; b.Len() < 4<<20; i++ {
+			switch n := rnd.Intn(1000); {
+			case n < 2: // a line of several parts, with a line of the other stream within; the word lies across a border at times
+				text := strings.Repeat("x y ", 4096*(1+rnd.Intn(3)))
+				cut := 16384
+				text = text[:cut-rnd.Intn(8)] + " zebra " + text
+				for len(text) > cut {
+					line("stdout", text[:cut], true)
+					text = text[cut:]
+					if rnd.Intn(2) == 0 {
+						line("stderr", fmt.Sprintf("other %d", i), false)
+					}
+				}
+				line("stdout", text, false)
+			case n < 6:
+				line("stderr", fmt.Sprintf("ERROR order %d failed", i), false)
+				line("stderr", "java.lang.IllegalStateException: cart", false)
+				for k := range 1 + rnd.Intn(40) {
+					line("stderr", fmt.Sprintf("\tat com.example.Cart.pay(Cart.java:%d)", k), false)
+					if rnd.Intn(9) == 0 {
+						line("stdout", fmt.Sprintf("INFO served %d", i), false)
+					}
+				}
+				line("stderr", "Caused by: zebra", false)
+			default:
+				line("stdout", fmt.Sprintf("INFO served %d %s", i, strings.Repeat("z", rnd.Intn(200))), false)
+			}
+		}
+		p := write(t, t.TempDir(), "shop.log", b.String())
+		src, err := files.New(files.Options{Paths: []string{p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := logs.Query{From: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC), To: now, Now: now, MaxScan: 1 << 30}
+		wants := func(all []string) map[string]int {
+			out := make(map[string]int)
+			for _, s := range all {
+				if strings.Contains(s, "zebra") {
+					out[s]++
+				}
+			}
+			return out
+		}
+		want := wants(collect(t, src, q))
+		q.Need = []logs.Literal{{Text: "zebra", Fold: true}}
+		if got := wants(collect(t, src, q)); !maps.Equal(got, want) || len(want) < 50 {
+			t.Errorf("seed %d: %d events with a query, %d without", seed, len(got), len(want))
 		}
 	}
 }
