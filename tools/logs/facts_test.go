@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
 )
 
@@ -63,6 +64,41 @@ func TestFieldsBesideTheMessageAreCounted(t *testing.T) {
 				t.Errorf("%d events: values hold %s: %s", n, not, got)
 			}
 		}
+	}
+}
+
+// The attack: values beside a message are counted without being redacted each, when they are short numbers; so are some addresses, phone numbers and codes.
+func TestShortNumbersThatAreHiddenStayHidden(t *testing.T) {
+	t.Parallel()
+	hidden := map[string]string{"peer": "10.0.0.1", "phone": "555014477", "otp": "482913", "pin": "4829", "pid": "28341", "password": "12345678", "verification_code": "482913", "cvv": "713", "ip": "10.1.2.3", "mobile": "13800138"}
+	var fields strings.Builder
+	for k, v := range hidden {
+		fmt.Fprintf(&fields, `,%q:%q,"n_%s":%q`, k, v, k, v)
+	}
+	tool := toolOver(t, map[string]Source{"shop": memory{}})
+	red := tool.topics["shop"].Redactor
+	r := newReader(red, redact.NewTagger([32]byte{1}))
+	r.load([]byte(`{"level":"error","msg":"x"`+fields.String()+`,"took":12.5,"count":-3,"port":8080}`), nil)
+	r.facts() // the keys are known from here on
+	for _, f := range r.ev.Fields {
+		if f.Used {
+			continue
+		}
+		_, want := r.field(f)
+		r.known.out = r.known.out[:0]
+		r.fact(f.Key, f.Value)
+		for _, got := range r.known.out {
+			if got.Value != want {
+				t.Errorf("%s: %s is counted as %s, shown as %s", f.Key, f.Value, got.Value, want)
+			}
+		}
+	}
+	r.known.out = r.known.out[:0]
+	r.fact([]byte("took"), []byte("12.5"))
+	r.fact([]byte("count"), []byte("-3"))
+	r.fact([]byte("port"), []byte("8080"))
+	if got := fmt.Sprint(r.known.out); got != "[{took 12.5 false} {count -3 false} {port 8080 false}]" {
+		t.Errorf("%s", got)
 	}
 }
 
