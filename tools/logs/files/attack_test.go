@@ -66,7 +66,7 @@ func TestANameThatLooksLikeALoggerStillKeepsItsSecret(t *testing.T) {
 	for name, format := range map[string]string{
 		"dotted": "2026-01-01T10:00:00.000Z ERROR db.password: %s", "camel case": "2026-01-01T10:00:00.000Z ERROR dbPassword: %s", "dash": "2026-01-01T10:00:00.000Z ERROR Password - %s",
 		"padded": "2026-01-01T10:00:00.000Z ERROR apiKey : %s", "before the level": "2026-01-01T10:00:00.000Z - api.key - ERROR - %s", "behind a thread": "2026-01-01T10:00:00.000Z ERROR [main] db.password - %s",
-		"python": "2026-01-01 10:00:00,000 ERROR:password:%s", "syslog": "Jan  1 10:00:00 web01 password: %s", "syslog with a pid": "Jan  1 10:00:00 web01 password[12]: %s",
+		"python": "2026-01-01 10:00:00,000 ERROR:password:%s", "two loggers": "2026-01-01 10:00:00,000 - app.core - ERROR - spring.datasource.password: %s", "syslog": "Jan  1 10:00:00 web01 password: %s", "syslog with a pid": "Jan  1 10:00:00 web01 password[12]: %s",
 		"RFC 5424": "<11>1 2026-01-01T10:00:00Z web01 password 12 ID1 - %s", "several words": "2026-01-01T10:00:00.000Z ERROR db.password: %s was refused",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -441,5 +441,45 @@ func TestAPrefilterLosesNothingOfAContainersLog(t *testing.T) {
 		if got := wants(collect(t, src, q)); !maps.Equal(got, want) || len(want) < 50 {
 			t.Errorf("seed %d: %d events with a query, %d without", seed, len(got), len(want))
 		}
+	}
+}
+
+// The attack: an exception's message tells of a time ("lease ended at 2026-03-01T…"). Taken for the time of an event of its own, it tore the trace from its line and
+// put it where no search in the right range looked.
+func TestATimeInAMessageBeginsNoEvent(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, "2026-01-01 10:%02d:00.000 ERROR [main] com.example.Lease - order %d failed\njava.lang.IllegalStateException: lease ended at 2026-03-01T10:00:00Z\n\tat com.example.Lease.end(Lease.java:1)\n"+
+			"Caused by: java.io.IOException: 2025-03-01T10:00:00Z was the last beat\n\t... 3 more\nnote: time=2025-03-01T10:00:00Z\n", i, i)
+	}
+	g := newGateway(t, logs.Options{}, map[string]string{"shop": write(t, t.TempDir(), "shop.log", b.String())})
+	a := g.call(t, `{"topics":["shop"],`+morning+`}`)
+	if len(a.Patterns) != 1 || a.Patterns[0].Count != 60 || !strings.Contains(a.Events[0].Stack, "lease ended at") || !strings.Contains(a.Events[0].Stack, "was the last beat") {
+		t.Errorf("%.900s", a.text)
+	}
+	if a := g.call(t, `{"topics":["shop"],"query":"\"last beat\"",`+morning+`}`); len(a.Patterns) != 1 || a.Patterns[0].Count != 60 {
+		t.Errorf("%.900s", a.text)
+	}
+}
+
+// Access lines have words in front of their time; so may what another program writes into the same file later.
+func TestLayoutsOfOneFileMayDiffer(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&b, "2026-01-01 10:00:%02d.000 INFO started part %d of the service\n", i*60/1500, i)
+	}
+	for i := range 1500 {
+		fmt.Fprintf(&b, "192.0.2.%d - - [01/Jan/2026:10:01:%02d +0000] \"GET /cart/%d HTTP/1.1\" 200 5 \"-\" \"curl\"\n", i%200, i*60/1500, i)
+	}
+	g := newGateway(t, logs.Options{}, map[string]string{"shop": write(t, t.TempDir(), "shop.log", b.String())})
+	a := g.call(t, `{"topics":["shop"],`+morning+`}`)
+	n := int64(0)
+	for _, p := range a.Patterns {
+		n += p.Count
+	}
+	if n != 3000 {
+		t.Errorf("%d events, want 3000: %.500s", n, a.text)
 	}
 }

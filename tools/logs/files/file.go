@@ -43,6 +43,7 @@ type file struct {
 	size    int64
 	pack    packing
 	shape   shape
+	within  int   // how many words may stand in front of a line's time
 	timed   bool  // some of the first lines carry times
 	first   int64 // earliest time among the first lines
 	last    int64 // latest time among the last lines; the time of the last write when unknown
@@ -115,7 +116,15 @@ func (f *file) probe(loc *time.Location) error {
 		return err
 	}
 	head = head[:n]
-	clock := line.NewClock(loc, f.info.ModTime())
+	f.within = f.layout(head, n == probeBytes, line.NewClock(loc, f.info.ModTime()))
+	if f.pack == none && f.size > int64(n) { // other programs may have written at the end
+		end, err := f.end()
+		if err != nil {
+			return err
+		}
+		f.within = max(f.within, f.layout(end, false, line.NewClock(loc, f.info.ModTime())))
+	}
+	clock := f.clock(loc)
 	f.ordered = true
 	var prev int64
 	lines, heads, times, objs, wraps := 0, 0, 0, 0, 0
@@ -171,15 +180,50 @@ func (f *file) probe(loc *time.Location) error {
 	return nil
 }
 
-// tail reads the last lines of a plain file.
-func (f *file) tail(clock *line.Clock) error {
+// clock reads the times of the file's lines.
+func (f *file) clock(loc *time.Location) *line.Clock {
+	c := line.NewClock(loc, f.info.ModTime())
+	c.Within(f.within)
+	return c
+}
+
+// layout tells how many words stand in front of the time in the lines of the file: the fewest that an eighth of the timed lines has. A time further behind is one
+// that a line tells of, as the message of an exception does, and begins no event.
+func (f *file) layout(head []byte, cut bool, clock *line.Clock) int {
+	var places [16]int
+	timed := 0
+	eachLine(head, cut, func(l []byte) {
+		if l[0] == ' ' || l[0] == '\t' {
+			return
+		}
+		if _, ok := clock.Time(l); ok {
+			timed++
+			places[min(clock.Place(), len(places)-1)]++
+		}
+	})
+	for p, n := range places {
+		if n > 0 && n*8 >= timed {
+			return p
+		}
+	}
+	return len(places)
+}
+
+// end is the last lines of a plain file.
+func (f *file) end() ([]byte, error) {
 	from := max(f.size-probeBytes, 0)
 	b := make([]byte, f.size-from)
 	if _, err := f.h.ReadAt(b, from); err != nil && err != io.EOF {
-		return err
+		return nil, err
 	}
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		b = b[i+1:]
+	return b[bytes.IndexByte(b, '\n')+1:], nil
+}
+
+// tail reads the last lines of a plain file.
+func (f *file) tail(clock *line.Clock) error {
+	b, err := f.end()
+	if err != nil {
+		return err
 	}
 	var low, high int64
 	n := 0

@@ -44,7 +44,7 @@ type scanner struct {
 
 func newScanner(ctx context.Context, w *search, seg segment, lane logs.Lane, buf []byte) *scanner {
 	s := &scanner{ctx: ctx, w: w, seg: seg, lane: lane, buf: buf, from: w.q.From.UnixNano(), to: w.q.To.UnixNano()}
-	s.clock = line.NewClock(w.src.loc, seg.f.info.ModTime())
+	s.clock = seg.f.clock(w.src.loc)
 	s.last = seg.f.first
 	if seg.from > 0 && seg.f.timed {
 		if _, t, ok := seg.f.timeAt(s.base(), s.clock); ok {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
-	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
 )
 
 // segmentBytes is how much of a file one goroutine reads at a time: a large file is read by several.
@@ -117,7 +116,7 @@ func (w *search) plan(ctx context.Context, files []*file, from, to int64) ([]seg
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if f.timed && f.ordered && f.pack == none && f.size > bisectFrom && !f.steady(line.NewClock(w.src.loc, f.info.ModTime())) {
+		if f.timed && f.ordered && f.pack == none && f.size > bisectFrom && !f.steady(f.clock(w.src.loc)) {
 			f.ordered = false
 		}
 		margin := slack
@@ -130,7 +129,7 @@ func (w *search) plan(ctx context.Context, files []*file, from, to int64) ([]seg
 		}
 		start, end := int64(0), f.size
 		if f.pack == none && f.ordered && f.timed && f.size > bisectFrom {
-			a, b, ok := f.window(from, to, line.NewClock(w.src.loc, f.info.ModTime()))
+			a, b, ok := f.window(from, to, f.clock(w.src.loc))
 			if ok {
 				start, end = a, b
 				w.skip(f, 0, a)

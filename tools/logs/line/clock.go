@@ -17,6 +17,8 @@ type Clock struct {
 	other  int64  // the second reading of the last time, or 0
 	prefix []byte // what stood before the time in the last JSON line
 	skip   int    // where the last text line's time stood; -1: unknown
+	place  int    // how many words stood in front of it
+	within int    // how many may
 }
 
 // maxPrefix bounds what is compared before a time: what stands in front of a later one differs from line to line.
@@ -24,8 +26,17 @@ const maxPrefix = 64
 
 // NewClock makes a Clock for lines without a zone (loc) and without a year or date (ref).
 func NewClock(loc *time.Location, ref time.Time) *Clock {
-	return &Clock{loc: loc, utc: loc == time.UTC, ref: ref.In(loc), hour: -1 << 62, skip: -1}
+	return &Clock{loc: loc, utc: loc == time.UTC, ref: ref.In(loc), hour: -1 << 62, skip: -1, within: maxPlace}
 }
+
+// maxPlace is how many words stand in front of the time in the longest common layouts.
+const maxPlace = 7
+
+// Place tells how many words stood in front of the time that Time gave last; 0 for a structured line.
+func (c *Clock) Place() int { return c.place }
+
+// Within lets Time read no times that have more words in front of them: "lease ended at 2026-01-01T10:00:00Z" tells of a time and is not of that time.
+func (c *Clock) Within(words int) { c.within = words }
 
 // Other is the second reading of the time that Time gave last: a local time that comes twice, for clocks were set back. Time gives the first one. 0: there is none.
 func (c *Clock) Other() int64 { return c.other }
@@ -40,6 +51,7 @@ func (c *Clock) Time(line []byte) (int64, bool) {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
 	if len(line) > 0 && line[0] == '{' {
+		c.place = 0
 		return c.jsonTime(line)
 	}
 	if c.skip >= 0 && c.skip < len(line) {
@@ -47,11 +59,12 @@ func (c *Clock) Time(line []byte) (int64, bool) {
 			return c.resolve(s), true
 		}
 	}
-	at, s, n := findStamp(line)
+	at, s, n, place := findStamp(line, c.within)
 	if n == 0 {
+		c.place = 0
 		return c.pairTime(line)
 	}
-	c.skip = at
+	c.skip, c.place = at, place
 	return c.resolve(s), true
 }
 
@@ -148,6 +161,9 @@ func smallInt(b []byte) int64 {
 // pairTime reads the time of a logfmt line: time=, ts= or timestamp= within its first pairs.
 func (c *Clock) pairTime(line []byte) (int64, bool) {
 	found, ok := int64(0), false
+	if !startsWithPair(line) {
+		return 0, false
+	}
 	walkPairs(line, func(key, value []byte, _ bool) bool {
 		if timeRank(key) == 0 {
 			return true
@@ -236,11 +252,12 @@ func daysSince1970(y, m, d int) int64 {
 	return int64(365*y+y/4-y/100+y/400+(153*(m-3)+2)/5+d-1) - 719468
 }
 
-// findStamp looks for a time at the start of the line's first tokens; brackets and quotes before it are skipped. Bare clock times count only at the very start.
-func findStamp(b []byte) (int, stamp, int) {
+// findStamp looks for a time at the start of the line's first tokens, behind at most within of them; brackets and quotes before it are skipped. Bare clock times count
+// only at the very start.
+func findStamp(b []byte, within int) (int, stamp, int, int) {
 	limit := min(len(b), 96)
 	tokens := 0
-	for at := 0; at < limit && tokens < 8; tokens++ {
+	for at := 0; at < limit && tokens <= within; tokens++ {
 		for at < limit && (b[at] == ' ' || b[at] == '\t' || b[at] == '[' || b[at] == '(' || b[at] == '"' || b[at] == '<' || b[at] == '|') {
 			at++
 		}
@@ -248,7 +265,7 @@ func findStamp(b []byte) (int, stamp, int) {
 			break
 		}
 		if s, n := readStamp(b[at:]); n > 0 && !(s.noDate && tokens > 1) && !(s.epoch && tokens > 1) && !(at+n < len(b) && isWord(b[at+n])) {
-			return at, s, n
+			return at, s, n, tokens
 		}
 		if b[at] == '{' {
 			break
@@ -260,5 +277,5 @@ func findStamp(b []byte) (int, stamp, int) {
 			at++
 		}
 	}
-	return 0, stamp{}, 0
+	return 0, stamp{}, 0, 0
 }

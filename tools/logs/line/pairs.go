@@ -46,13 +46,17 @@ func walkPairs(b []byte, fn func(key, value []byte, quoted bool) bool) {
 
 func isKeyByte(c byte) bool { return isWord(c) || c == '.' || c == '-' || c == '@' || c == '/' }
 
-// logfmt reads a line of key=value pairs. A line counts as one when it starts with a pair and names its message or, with its level or time, more.
-func (p *Parser) logfmt(b []byte) bool {
+func startsWithPair(b []byte) bool {
 	i := 0
 	for i < len(b) && isKeyByte(b[i]) {
 		i++
 	}
-	if i == 0 || i == len(b) || b[i] != '=' {
+	return i > 0 && i < len(b) && b[i] == '='
+}
+
+// logfmt reads a line of key=value pairs. A line counts as one when it starts with a pair and names its message or, with its level or time, more.
+func (p *Parser) logfmt(b []byte) bool {
+	if !startsWithPair(b) {
 		return false
 	}
 	roles, message := 0, false

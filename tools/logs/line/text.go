@@ -23,7 +23,7 @@ func (p *Parser) text(b []byte) {
 			}
 		}
 	}
-	at, s, n := findStamp(b)
+	at, s, n, _ := findStamp(b, maxPlace)
 	head, rest := b, []byte(nil)
 	if n == 0 {
 		head, rest = nil, b
@@ -56,10 +56,9 @@ func (p *Parser) text(b []byte) {
 		if logger := loggerIn(before); logger != nil {
 			ev.Service = logger
 		}
-		if msg, logger := splitLogger(rest); logger != nil {
-			rest = msg
-			if ev.Service == nil {
-				ev.Service = logger
+		if ev.Service == nil { // what follows a logger is the message
+			if msg, logger := splitLogger(rest); logger != nil {
+				rest, ev.Service = msg, logger
 			}
 		}
 	} else if n > 0 && (s.noYear || pri >= 0 || s.zoned) {
@@ -258,7 +257,7 @@ func splitLogger(b []byte) (message, logger []byte) {
 	}
 	trimmed := bytes.TrimLeft(tail, " \t")
 	switch {
-	case len(tail) > 1 && tail[0] == ':' && tail[1] == ' ' && isLogger(name, false):
+	case len(tail) > 1 && tail[0] == ':' && tail[1] == ' ' && isLogger(name, false) && !bytes.HasSuffix(name, []byte("Exception")) && !bytes.HasSuffix(name, []byte("Error")):
 		return tail[2:], name
 	case len(trimmed) > 1 && len(trimmed) < len(tail) && (trimmed[0] == '-' || trimmed[0] == ':' || trimmed[0] == '|') && trimmed[1] == ' ' && isLogger(name, true):
 		return trimmed[2:], name
