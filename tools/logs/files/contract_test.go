@@ -38,12 +38,17 @@ func TestAnEndlessFileEnds(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		f, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_WRONLY, 0)
-		for err == nil {
+		for n := 0; err == nil; n++ {
 			select {
 			case <-stop:
 				done <- f.Close()
 				return
 			default:
+				if n == 60_000 { // the slower the reader, the more there would be to read
+					<-stop
+					done <- f.Close()
+					return
+				}
 				_, err = f.WriteString(row(2, "INFO", "more and more"))
 			}
 		}
