@@ -394,7 +394,7 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 	case k.password && sure && !w.r.o.KeepPlaceholders: // with password hunter
 	case k.password && mixed(v) && (len(v) >= 4 || !numeric(v)):
 	case len(v) >= 5 && hasDigit(v) && hasLetter(v) && !dnsName(v) && bytes.IndexByte(v, '.') < 0 && bytes.ContainsAny(b[k.from:k.to], "-_"): // pre-shared-key x1y2z
-	case (k.token || bytes.ContainsAny(b[k.from:k.to], "-_")) && hashed(v):
+	case (k.token || bytes.ContainsAny(b[k.from:k.to], "-_") || hasFold(b, k.from, "apikey")) && hashed(v):
 	case random(v) && !dnsName(v) && mixed(v) && !numeric(v) && !w.wordBefore(k.from, "unexpected", "illegal"):
 	default:
 		return 0

@@ -38,7 +38,7 @@ type argument struct {
 
 var arguments = []argument{
 	{"rabbitmqctl", "add_user", 2, 0}, {"rabbitmqctl", "change_password", 2, 0}, {"rabbitmqctl", "authenticate_user", 2, 0}, {"vault", "login", 1, 0}, {"net", "user", 2, 0}, {"mc", "alias set", 4, 0},
-	{"mc", "config host add", 4, 0}, {"htpasswd", "", 3, 'b'}, {"mosquitto_passwd", "", 3, 'b'}, {"wpa_passphrase", "", 2, 0}, {"openssl", "passwd", 1, 0}, {"redis-cli", "auth", 1, 0},
+	{"mc", "config host add", 4, 0}, {"htpasswd", "", 3, 'b'}, {"mosquitto_passwd", "", 3, 'b'}, {"wpa_passphrase", "", 2, 0}, {"openssl", "passwd", 1, 0}, {"redis-cli", "auth", 1, 0}, {"pulumi", "config set", 2, 0},
 }
 
 // nearLine is the end of the line at i, at most 512 bytes away.

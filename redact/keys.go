@@ -150,7 +150,7 @@ func classify(b []byte, from, to int) key {
 			switch string(t) {
 			case "passphrase", "mnemonic":
 				k.phrase = true
-			case "pwd", "pw", "psw", "passcode":
+			case "pwd", "pw", "psw", "passcode", "psk":
 				k.password = true
 				k.cwd = k.cwd || string(id) == "PWD"
 			}
@@ -178,7 +178,13 @@ func classify(b []byte, from, to int) key {
 		ms[0] = mTrace
 	}
 	k.names = bytes.HasSuffix(s.at(s.n-1), []byte("secrets")) || bytes.HasSuffix(s.at(s.n-1), []byte("tokens"))
-	if hasFold(id, 0, "imagepullsecret") { // names of Secrets
+	switch {
+	case hasFold(id, 0, "imagepullsecret"), hasFold(id, 0, "credentialsid"): // names of secrets
+		return k
+	case hasFold(id, 0, "samlresponse"), hasFold(id, 0, "samlassertion"):
+		k.kind = kindSecret
+		return k
+	case k.token && s.n == 2 && textTokens[string(s.at(0))]:
 		return k
 	}
 	switch ms[last] {
@@ -208,13 +214,16 @@ func classify(b []byte, from, to int) key {
 	case anyWeak && (ms[last] == mWeak || ms[last] == mKey):
 		k.kind = kindSecret
 		k.weak = last == s.n-1 || string(s.at(s.n-1)) != "id" // session_id is the session itself
-	case ms[last] == mKey && last == 0 && s.n == 1:
+	case ms[last] == mKey && (last == 0 && s.n == 1 || last > 0 && string(s.at(0)) == "x"): // X-Functions-Key
 		k.kind, k.weak = kindSecret, true
 	case last > 0 && string(s.at(last)) == "code" && codeOf[string(s.at(last-1))]:
 		k.kind, k.code = kindSecret, true
 	}
 	return k
 }
+
+// textTokens are what the tokens of a language model are called.
+var textTokens = map[string]bool{"stop": true, "eos": true, "bos": true, "pad": true, "unk": true, "sep": true, "cls": true, "start": true, "end": true, "agent": true, "next": true}
 
 // notPass are words that end in pass and are no password; codeOf are the codes that open something.
 var (

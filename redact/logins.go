@@ -5,6 +5,9 @@ import "bytes"
 // logins are the phrases after which a name and its password stand as a pair: "login bob/x", "authentication failed for root:x", login("bob", "x").
 var logins = []string{"login", "log in", "logged in", "logging in", "logon", "logged on", "sign in", "signed in", "signin", "sign_in", "authenticate", "authenticated", "auth failed", "authentication failed", "authentication failure", "access denied for", "credentials", "creds"}
 
+// wideLogins are the same in Chinese.
+var wideLogins = []string{"账号", "帐号", "账户", "用户", "登录", "登陆"}
+
 // calls are functions whose last arguments are a password; login( and the like are among logins.
 var calls = []string{"auth(", "password(", "passwd(", "passphrase(", "credentials(", "secret("}
 
@@ -21,7 +24,7 @@ func (w *scanner) login(from, to int) {
 	p := to
 	for n := 0; n < 6; n++ {
 		q := skipBlank(b, p)
-		for q-p < 3 && (at(b, q) == ':' || at(b, q) == ',') && isBlank(at(b, q+1)) {
+		for q-p < 3 && (at(b, q) == ':' || at(b, q) == ',') && (isBlank(at(b, q+1)) || b[p-1] >= 0x80) {
 			q = skipBlank(b, q+1)
 		}
 		e := q
@@ -127,6 +130,9 @@ func (w *scanner) call(open int, all bool) {
 // word masks the word or the quoted text at p, the argument of a directive: requirepass x.
 func (w *scanner) word(p int) {
 	b := w.b
+	if isDigit(at(b, p)) && isBlank(at(b, p+1)) { // the type of the value, as Cisco writes it
+		p = skipBlank(b, p+1)
+	}
 	if p >= len(b) {
 		return
 	}

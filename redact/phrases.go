@@ -37,7 +37,7 @@ var phrases = []phraseText{
 	{"identified by", phIdentified}, {"identified with", phIdentified}, {"bearer", phBearer}, {"basic", phBasic},
 	{"lookup ", phHost}, {"enotfound ", phHost}, {"eai_again ", phHost}, {"unknownhostexception:", phHost}, {"resolve host:", phHost}, {"resolve host ", phHost}, {"connect to host ", phHost}, {"failed to connect to ", phHost}, {"connection to ", phHost}, {"connecting to ", phHost}, {"connected to ", phHost}, {"resolve hostname ", phHost},
 	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName}, {"expdp ", phLogonName}, {"impdp ", phLogonName}, {"sqlldr ", phLogonName}, {"rman target ", phLogonName},
-	{"requirepass ", phWord}, {"masterauth ", phWord}, {"snmp-server community ", phWord}, {"rocommunity ", phWord}, {"rwcommunity ", phWord}, {" on >", phACL}, {"setuser ", phACL},
+	{"requirepass ", phWord}, {"masterauth ", phWord}, {"snmp-server community ", phWord}, {"rocommunity ", phWord}, {"rwcommunity ", phWord}, {"radius secret ", phWord}, {"radius-server key ", phWord}, {"tacacs-server key ", phWord}, {"isakmp key ", phWord}, {"::add-mask::", phWord}, {" on >", phACL}, {"setuser ", phACL},
 	{"--password-stdin", phStdin}, {"chpasswd", phStdin}, {"sudo -s", phStdin}, {"passwd --stdin", phStdin}, {"--passphrase-fd 0", phStdin}, {"--with-token", phStdin},
 	{"parameters=[", phArgs}, {"prepared statement: [", phArgs},
 }

@@ -16,8 +16,8 @@ func (w *scanner) key(from, to int) {
 		if !has(b, r, "...") {
 			return
 		}
-	case 0xe2:
-		if !has(b, r, "→") && !has(b, r, "⇒") && !has(b, r, "│") {
+	case 0xe2, 0xe4, 0xe6:
+		if !has(b, r, "→") && !has(b, r, "⇒") && !has(b, r, "│") && !has(b, r, "为") && !has(b, r, "是") {
 			return
 		}
 	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', '/', 0, '<':
@@ -30,6 +30,10 @@ func (w *scanner) key(from, to int) {
 	}
 	if k.kind == kindNone || !w.r.on[k.kind] {
 		return
+	}
+	if k.weak && hasFold(b, r, " phrase") && !isWord(at(b, r+7)) { // seed phrase: of several words
+		k.weak, k.phrase, k.to = false, true, r+len(" phrase")
+		r = k.to
 	}
 	w.busy = w.busy || k.kind == kindSecret
 	if w.markup(&k) || k.kind == kindSecret && w.inTable(&k) {

@@ -8,7 +8,7 @@ import (
 )
 
 // keyWords are the parts by which an identifier is noticed; what it means is decided by classify.
-const keyWords = "pass pwd psw psk dockerc secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
+const keyWords = "pass pwd psw psk dockerc saml secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
 	"host node pod pid process mac hwaddr addr server instance machine computer peer broker upstream fqdn target worker master replica bootstrap " +
 	"phone mobile tel msisdn fax card ssn iban passport idno citizenid certno ccn pan trace span requestid request_id request-id reqid req_id req-id correlation"
 
@@ -97,6 +97,9 @@ func wideTriggers() []trigger {
 	var t []trigger
 	for i, k := range wideKeys {
 		t = append(t, trigger{k.text, onWide, i})
+	}
+	for _, p := range wideLogins {
+		t = append(t, trigger{p, onLogin, 0})
 	}
 	return t
 }

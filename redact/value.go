@@ -87,6 +87,12 @@ func (w *scanner) delim(l, r int) (int, delimiter) {
 		if v := skipBlank(b, q+1); v > q+1 && q > r && at(b, v) == '`' { // Password - `x`, in a document
 			return v, equals
 		}
+	case 0xe4, 0xe6: // token 为 x
+		if has(b, q, "为") || has(b, q, "是") {
+			if v := skipBlank(b, q+len("为")); isAlnum(at(b, v)) || isQuote(at(b, v)) {
+				return v, equals
+			}
+		}
 	case 0xe2:
 		if has(b, q, "→") || has(b, q, "⇒") {
 			return w.valueStart(q+len("→"), equals)
@@ -119,6 +125,17 @@ func (w *scanner) named(l, p int) int {
 	o := l - 1
 	for n := 0; n < 12 && o > 0 && (isQuote(b[o]) || b[o] == '\\' || isBlank(b[o])); n++ {
 		o--
+	}
+	if o >= len("variable")-1 && hasFold(b, o-len("variable")+1, "variable") { // Terraform: variable "db_password" { … default = "x" }
+		body := b[p:min(len(b), p+256)]
+		if end := bytes.IndexByte(body, '}'); end >= 0 {
+			body = body[:end]
+		}
+		if d := bytes.Index(body, []byte("default")); d >= 0 && at(b, skipBlank(b, p)) == '{' {
+			if q := skipBlank(b, p+d+len("default")); at(b, q) == '=' {
+				return q + 1
+			}
+		}
 	}
 	if o <= 0 || b[o] != '=' && b[o] != ':' {
 		return 0

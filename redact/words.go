@@ -58,7 +58,7 @@ func fileLike(v []byte) bool {
 	return v[0] == '/' || v[0] == '~' || bytes.HasPrefix(v, []byte("./")) || bytes.Contains(v, []byte("://"))
 }
 
-// hashed tells whether v holds a piece that no name of a thing has: eight letters and digits or more, well mixed.
+// hashed tells whether v holds a piece that no name of a thing has: eight letters and digits or more, with three digits.
 func hashed(v []byte) bool {
 	n, digits := 0, 0
 	for i := 0; i <= len(v); i++ {
@@ -69,7 +69,7 @@ func hashed(v []byte) bool {
 			}
 			continue
 		}
-		if n >= 8 && digits >= 3 && n-digits >= 2 {
+		if n >= 8 && digits >= 3 {
 			return true
 		}
 		n, digits = 0, 0
