@@ -173,7 +173,11 @@ func (w *scanner) dsn(i int) bool {
 		l--
 	}
 	w.steps += i - l
-	if m := maskBefore(b, l); m > 2 && has(b, m-3, "://") { // the rest of a URL whose host is masked already
+	m := maskBefore(b, l)
+	if l > 0 && isQuote(b[l-1]) {
+		m = maskBefore(b, l-1)
+	}
+	if m > 2 && has(b, m-3, "://") { // the rest of a URL whose host is masked already
 		return false
 	}
 	c := bytes.IndexByte(b[l:i], ':')
@@ -219,7 +223,7 @@ func (w *scanner) dsn(i int) bool {
 	}
 	if !proto && !slash && !port && !path && !bracket {
 		// user:password@host alone reads like key:mail@example.com
-		if r == i+1 || !hasLetter(b[i+1:r]) && bytes.Count(b[i+1:r], []byte{'.'}) != 3 || mailKeys[string(bytes.ToLower(lastWord(user)))] || len(user) == 0 {
+		if r == i+1 || maskBefore(b, l) >= 0 || !hasLetter(b[i+1:r]) && bytes.Count(b[i+1:r], []byte{'.'}) != 3 || mailKeys[string(bytes.ToLower(lastWord(user)))] || len(user) == 0 {
 			return false
 		}
 	}
