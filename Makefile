@@ -45,4 +45,4 @@ bench: ## the numbers of docs/performance.md
 	go test -run '^$$' -bench . -benchmem -benchtime 1s ./... | grep -E '^(Benchmark|pkg:)'
 
 eval: ## quality figures on a folder of corpora: make eval CORPORA=DIR
-	go test -count 1 -v ./eval | grep -v -E '^(=== RUN|--- PASS|PASS)'
+	go test -count 1 -v -run Eval ./eval ./sqlguard | grep -v -E '^(=== RUN|--- PASS|PASS)'
