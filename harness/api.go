@@ -55,6 +55,7 @@ type API struct {
 	mux         *http.ServeMux
 	gate        gate
 	readiness   readiness
+	draining    atomic.Bool
 	bodyTimeout time.Duration
 }
 
@@ -129,6 +130,10 @@ func (a *API) pages() map[string]http.Handler {
 	out := map[string]http.Handler{
 		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") }),
 		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if a.draining.Load() {
+				text(w, http.StatusServiceUnavailable, "draining\n")
+				return
+			}
 			if a.readiness.ready(r.Context()) != nil {
 				text(w, http.StatusServiceUnavailable, "not ready\n")
 				return
@@ -157,6 +162,10 @@ func page(h http.Handler) http.HandlerFunc {
 		h.ServeHTTP(w, r)
 	}
 }
+
+// Drain says that the gateway takes no more calls: /readyz answers 503 from now on, whatever the store says, so that load balancers look elsewhere. Everything else is
+// served as before: a harness may still read what the calls in flight come to.
+func (a *API) Drain() { a.draining.Store(true) }
 
 // SetTokens replaces the tokens while requests are served.
 func (a *API) SetTokens(t []APIToken) {

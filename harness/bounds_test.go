@@ -141,3 +141,24 @@ func TestReadinessAsksTheStoreOnceASecond(t *testing.T) {
 		}
 	})
 }
+
+// A gateway on its way down says so at once, although the store was found ready a moment ago; it lives, and its harness is still served.
+func TestADrainingGatewayIsNotReadyAndLives(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registered(), nil, nil)
+	open(t, w, `{"run_id":"inc-1"}`)
+	for _, c := range []struct {
+		readiness string
+		status    int
+	}{{"ready\n", 200}, {"draining\n", 503}} {
+		if a := w.do(t, "", "GET", "/readyz", ""); a.status != c.status || string(a.body) != c.readiness {
+			t.Errorf("readyz: %d %q, want %d %q", a.status, a.body, c.status, c.readiness)
+		}
+		for _, path := range []string{"/healthz", "/v1/principals/alice/runs/inc-1"} {
+			if a := w.do(t, opsToken, "GET", path, ""); a.status != 200 {
+				t.Errorf("%s beside %q: %d %s", path, c.readiness, a.status, a.body)
+			}
+		}
+		w.api.Drain()
+	}
+}

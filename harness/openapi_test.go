@@ -322,6 +322,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	unready := newWorld(t, p, nil, nil)
 	unready.store.set(down)
 	d.check(t, "GET", "/readyz", unready.do(t, "", "GET", "/readyz", ""))
+	unready.api.Drain()
+	d.check(t, "GET", "/readyz", unready.do(t, "", "GET", "/readyz", ""))
 
 	for _, op := range d.operations() {
 		method, path, _ := strings.Cut(op, " ")

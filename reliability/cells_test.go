@@ -1,6 +1,7 @@
 package reliability
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"syscall"
@@ -285,18 +286,35 @@ func clientCells() []cell {
 			}},
 		{stage: stage, fault: "disconnects at CLOSE", quick: true, answer: noAnswer, record: ready, verdict: accepted, backend: 1, note: undelivered,
 			play: func(p *play) { p.disconnect(p.atClose(), orders(cellCall)) }},
-		{stage: stage, fault: "SIGTERM while the statement runs", quick: true, answer: found, record: ready, verdict: accepted, backend: 1, note: "calls in flight are answered, new ones refused, exit 0",
+		{stage: stage, fault: "SIGTERM while the statement runs", quick: true, answer: found, record: ready, verdict: accepted, backend: 1, note: "not ready but alive; calls in flight are answered, new ones told 503, exit 0",
 			play: func(p *play) {
 				two := p.start("two", p.g.cmd.Path)
 				two.warm()
 				r := p.atBackend()
 				p.begin(two, "query_mysql", orders(cellCall))
 				within(p.t, "the statement is sent", r.met)
+				page := func(name string) int {
+					status, _, err := p.http("GET", two.harness+name, "", nil)
+					if err != nil {
+						p.t.Errorf("%s while a call is in flight: %v", name, err)
+					}
+					return status
+				}
+				if status := page("/readyz"); status != http.StatusOK {
+					p.t.Errorf("readyz before SIGTERM: %d", status)
+				}
 				_ = two.cmd.Process.Signal(syscall.SIGTERM)
+				eventually(p.t, "the gateway is not ready any more", func() bool { return page("/readyz") == http.StatusServiceUnavailable })
 				eventually(p.t, "new calls are refused", func() bool {
-					status, _, err := p.http("POST", two.mcp, p.shop.text["agent token"], []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
-					return err != nil || status == http.StatusServiceUnavailable
+					status, body, err := p.http("POST", two.mcp, p.shop.text["agent token"], []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+					if err != nil || status != http.StatusOK && (status != http.StatusServiceUnavailable || !bytes.Contains(body, []byte(`"error"`))) {
+						p.t.Fatalf("a new call during the drain: %d %s %v", status, body, err)
+					}
+					return status == http.StatusServiceUnavailable
 				})
+				if ready, alive := page("/readyz"), page("/healthz"); ready != http.StatusServiceUnavailable || alive != http.StatusOK {
+					p.t.Errorf("during the drain: readyz %d, healthz %d", ready, alive)
+				}
 				r.release()
 				p.end()
 				within(p.t, "the gateway ends", two.done)

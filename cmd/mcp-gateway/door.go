@@ -54,10 +54,11 @@ func (g *gateway) openHarness(ctx context.Context, tc *tls.Config) (*door, error
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(ctx, "harness.listen", g.cfg.Harness.Listen)
+	tcp, err := listen(ctx, "harness.listen", g.cfg.Harness.Listen)
 	if err != nil {
 		return nil, err
 	}
+	var l net.Listener = tcp
 	g.log.Info("serving the harness API", slog.String("address", l.Addr().String()))
 	if tc != nil {
 		l = tls.NewListener(l, tc)
@@ -72,6 +73,13 @@ func (g *gateway) openHarness(ctx context.Context, tc *tls.Config) (*door, error
 func (d *door) setTokens(cfg *config.Config) {
 	if d.api != nil {
 		d.api.SetTokens(apiTokens(cfg))
+	}
+}
+
+// drain makes /readyz say that no more calls are taken.
+func (d *door) drain() {
+	if d.api != nil {
+		d.api.Drain()
 	}
 }
 

@@ -152,25 +152,32 @@ func (g *gateway) serveHTTP(ctx context.Context) error {
 		}
 		tc = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
-	l, err := listen(ctx, "http.listen", g.cfg.HTTP.Listen)
+	tcp, err := listen(ctx, "http.listen", g.cfg.HTTP.Listen)
 	if err != nil {
 		return err
 	}
+	l := newTurnstile(tcp)
 	g.log.Info("serving over HTTP", slog.String("address", l.Addr().String()), slog.String("path", g.cfg.HTTP.Path))
 	door, err := g.openHarness(ctx, tc)
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(err, tcp.Close())
 	}
 	stop := g.watch(ctx, func(cfg *config.Config, list []mcpserver.Token) {
 		tokens.Set(list)
 		door.setTokens(cfg)
 	})
 	defer stop()
-	err = srv.Serve(ctx, l, tc)
-	return errors.Join(err, door.close())
+	// On its way down the gateway says so: /readyz is 503 before the first call is refused, and both stay so until the calls in flight have ended.
+	down, drain := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() { door.drain(); drain() })
+	refused := l.refuse(mcpserver.NewHTTPServer(srv.Handler(), time.Duration(g.cfg.Call.Timeout)), tc)
+	err = srv.Serve(down, l, tc)
+	unhook()
+	drain()
+	return errors.Join(err, refused(), door.close())
 }
 
-func listen(ctx context.Context, key, address string) (net.Listener, error) {
+func listen(ctx context.Context, key, address string) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	switch {
@@ -181,7 +188,7 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: cannot listen on %s; check that the address belongs to this machine", key, address)
 	}
-	return l, nil
+	return l.(*net.TCPListener), nil
 }
 
 // checkAtStart refuses to serve over a store that cannot keep evidence. A backend that cannot be reached is no reason not to serve the others: it is said, and its
