@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"tools/logs/files":            {"tools/logs", "tools/logs/line", "tools/logs/stack", "boundary", "internal/fault", "redact"},
 	"tools/logs/internal/fetch":   {"internal/fault"},
 	"tools/logs/internal/logtest": {"tools/logs", "boundary", "canonical", "canonical/memstore", "internal/fault", "redact"},
-	"tools/logs/internal/window":  {"tools/logs", "tools/logs/line", "internal/fault", "internal/strictjson"},
+	"tools/logs/internal/window":  {"tools/logs", "tools/logs/internal/fetch", "tools/logs/line", "internal/fault", "internal/strictjson"},
 	"tools/logs/loki":             {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
 	"tools/logs/victorialogs":     {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},
 	"tools/logs/elasticsearch":    {"tools/logs", "tools/logs/line", "tools/logs/internal/…", "boundary", "internal/fault", "internal/strictjson"},

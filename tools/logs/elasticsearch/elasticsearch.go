@@ -5,7 +5,6 @@
 package elasticsearch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,13 +33,11 @@ type Options struct {
 
 // Source is one topic on a server. It is safe for concurrent use.
 type Source struct {
-	client               *fetch.Client
+	window.Server
 	index                string // escaped
 	time, message        string
 	level                string
 	addMessage, addLevel bool // the configured field is given the usual name, which goes before others
-	maxBytes             int64
-	asked                window.Options
 }
 
 var _ logs.Source = (*Source)(nil)
@@ -64,8 +61,8 @@ func New(o Options) (*Source, error) {
 	if o.Index == "" || strings.ContainsAny(o.Index, "/?#% \t\r\n\\\"") || o.Index[0] == '_' && o.Index != "_all" || o.Index == "." || o.Index == ".." {
 		return nil, fmt.Errorf("%w: index must name an index or pattern such as logs-checkout-*", errOptions)
 	}
-	s := &Source{client: c, index: url.PathEscape(o.Index), time: o.TimeField, message: o.MessageField, level: o.LevelField, maxBytes: o.MaxBytes,
-		asked: window.Options{Limit: limit, Most: most, Unit: time.Millisecond}}
+	s := &Source{index: url.PathEscape(o.Index), time: o.TimeField, message: o.MessageField, level: o.LevelField}
+	s.Server = window.Server{Client: c, Asked: window.Options{Limit: limit, Most: most, Unit: time.Millisecond}, Requests: requests, MaxBytes: o.MaxBytes, Backend: s.backend}
 	if s.time == "" {
 		s.time = "@timestamp"
 	}
@@ -74,9 +71,6 @@ func New(o Options) (*Source, error) {
 	}
 	s.addMessage = !isMessageKey(s.message)
 	s.addLevel = s.level != "" && s.level != "level"
-	if s.maxBytes <= 0 {
-		s.maxBytes = 512 << 20
-	}
 	return s, nil
 }
 
@@ -87,24 +81,6 @@ func isMessageKey(name string) bool {
 	return string(p.Parse(object).Message) == "x"
 }
 
-// Close lets idle connections go.
-func (s *Source) Close() error { return s.client.Close() }
-
-// Search asks for the range piece by piece.
-func (s *Source) Search(ctx context.Context, q logs.Query, sink logs.Sink) (logs.Report, error) {
-	r := &run{s: s, q: q, budget: fetch.NewBudget(min(s.maxBytes, q.MaxScan), requests)}
-	rep, err := window.Search(ctx, q, sink, r, s.asked)
-	rep.Scanned = r.budget.Read()
-	return rep, err
+func (s *Source) backend(q logs.Query, b *fetch.Budget) window.Backend {
+	return &run{s: s, q: q, budget: b}
 }
-
-// Check asks for one event of the last hour: address, index and rights are in order when the server answers.
-func (s *Source) Check(ctx context.Context) error {
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	r := &run{s: s, budget: fetch.NewBudget(checkBytes, 1)}
-	var p window.Page
-	return r.Fetch(ctx, window.Ask{From: now.Add(-time.Hour), To: now, Limit: 1}, p.For(now.Add(-time.Hour), now))
-}
-
-// checkBytes bounds the answer to Check: one event.
-const checkBytes = 4 << 20

@@ -94,7 +94,7 @@ func (r *run) mapping(ctx context.Context) (*fields, error) {
 	f := newFields()
 	q := strict()
 	q.Set("flat_settings", "true")
-	err := r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/" + r.s.index, Query: q, Accept: "application/json", Most: maxMapping}, func(in io.Reader) error {
+	err := r.s.Client.Do(ctx, r.budget, fetch.Request{Path: "/" + r.s.index, Query: q, Accept: "application/json", Most: maxMapping}, func(in io.Reader) error {
 		return fetch.Document(in, func(d *json.Decoder, _ string) error {
 			var i index
 			if err := fetch.Value(d, &i); err != nil {
@@ -123,7 +123,7 @@ func (r *run) ask(ctx context.Context, a window.Ask, f filter, p *window.Page) e
 	q := strict()
 	q.Set("allow_partial_search_results", "false")
 	d := &decoder{r: r, p: p, ctx: ctx, asked: a.Limit}
-	err = r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/" + r.s.index + "/_search", Query: q, Body: body, Type: "application/json", Accept: "application/json", Most: maxAnswer}, d.read)
+	err = r.s.Client.Do(ctx, r.budget, fetch.Request{Path: "/" + r.s.index + "/_search", Query: q, Body: body, Type: "application/json", Accept: "application/json", Most: maxAnswer}, d.read)
 	if errors.Is(err, fetch.ErrLong) {
 		return window.ErrFull
 	}

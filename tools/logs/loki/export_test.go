@@ -1,4 +1,4 @@
 package loki
 
 // SetLimit makes answers small, so that a few events fill them.
-func (s *Source) SetLimit(n int) { s.asked.Limit, s.asked.Most = n, n }
+func (s *Source) SetLimit(n int) { s.Asked.Limit, s.Asked.Most = n, n }

@@ -4,7 +4,6 @@
 package loki
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,10 +30,8 @@ type Options struct {
 
 // Source is one topic on a server. It is safe for concurrent use.
 type Source struct {
-	client   *fetch.Client
+	window.Server
 	selector string
-	maxBytes int64
-	asked    window.Options
 }
 
 var _ logs.Source = (*Source)(nil)
@@ -61,34 +58,14 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOptions, err)
 	}
-	s := &Source{client: c, selector: strings.TrimSpace(o.Selector), maxBytes: o.MaxBytes, asked: window.Options{Limit: limit, Unit: time.Nanosecond}}
+	s := &Source{selector: strings.TrimSpace(o.Selector)}
+	s.Server = window.Server{Client: c, Asked: window.Options{Limit: limit, Unit: time.Nanosecond}, Requests: requests, MaxBytes: o.MaxBytes, Backend: s.backend}
 	if len(s.selector) < 3 || s.selector[0] != '{' || s.selector[len(s.selector)-1] != '}' {
 		return nil, fmt.Errorf(`%w: selector must be a stream selector such as {app="checkout"}`, errOptions)
-	}
-	if s.maxBytes <= 0 {
-		s.maxBytes = 512 << 20
 	}
 	return s, nil
 }
 
-// Close lets idle connections go.
-func (s *Source) Close() error { return s.client.Close() }
-
-// Search asks for the range piece by piece.
-func (s *Source) Search(ctx context.Context, q logs.Query, sink logs.Sink) (logs.Report, error) {
-	r := &run{s: s, q: q, budget: fetch.NewBudget(min(s.maxBytes, q.MaxScan), requests)}
-	rep, err := window.Search(ctx, q, sink, r, s.asked)
-	rep.Scanned = r.budget.Read()
-	return rep, err
+func (s *Source) backend(q logs.Query, b *fetch.Budget) window.Backend {
+	return &run{s: s, q: q, budget: b}
 }
-
-// Check asks for one event of the last hour: address, tenant, selector and rights are in order when the server answers.
-func (s *Source) Check(ctx context.Context) error {
-	now := time.Now().UTC()
-	r := &run{s: s, budget: fetch.NewBudget(checkBytes, 1)}
-	var p window.Page
-	return r.Fetch(ctx, window.Ask{From: now.Add(-time.Hour), To: now, Limit: 1}, p.For(now.Add(-time.Hour), now))
-}
-
-// checkBytes bounds the answer to Check: one event and the server's statistics.
-const checkBytes = 4 << 20

@@ -89,7 +89,7 @@ func (r *run) ask(ctx context.Context, a window.Ask, filter string, p *window.Pa
 		req.Query, req.Body, req.Type = nil, []byte(body), "application/x-www-form-urlencoded"
 	}
 	d := &decoder{ctx: ctx, p: p, wrapped: filter != ""}
-	err := r.s.client.Do(ctx, r.budget, req, func(in io.Reader) error { return d.read(in) })
+	err := r.s.Client.Do(ctx, r.budget, req, func(in io.Reader) error { return d.read(in) })
 	if errors.Is(err, fetch.ErrLong) {
 		return window.ErrFull
 	}

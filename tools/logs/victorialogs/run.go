@@ -78,7 +78,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) names(ctx context.Context) ([]string, error) {
 	names := []string{}
 	body := form(ctx, r.s.selection(r.q.From, r.q.To)).Encode()
-	err := r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/field_names", Body: []byte(body), Type: formType, Most: maxLine}, func(in io.Reader) error {
+	err := r.s.Client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/field_names", Body: []byte(body), Type: formType, Most: maxLine}, func(in io.Reader) error {
 		return fetch.Document(in, func(d *json.Decoder, key string) error {
 			if key != "values" {
 				return fetch.Value(d, nil)
@@ -125,7 +125,7 @@ func (r *run) ask(ctx context.Context, a window.Ask, filter string, p *window.Pa
 	if !a.Oldest {
 		v.Set("limit", n)
 	}
-	return r.s.client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/query", Body: []byte(v.Encode()), Type: formType}, func(in io.Reader) error {
+	return r.s.Client.Do(ctx, r.budget, fetch.Request{Path: "/select/logsql/query", Body: []byte(v.Encode()), Type: formType}, func(in io.Reader) error {
 		sc := bufio.NewScanner(in)
 		sc.Buffer(make([]byte, 0, 64<<10), maxLine)
 		for sc.Scan() {

@@ -33,10 +33,8 @@ type Options struct {
 
 // Source is one topic on a server. It is safe for concurrent use.
 type Source struct {
-	client   *fetch.Client
-	filter   string
-	maxBytes int64
-	asked    window.Options
+	window.Server
+	filter string
 }
 
 var _ logs.Source = (*Source)(nil)
@@ -74,34 +72,10 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOptions, err)
 	}
-	s := &Source{client: c, filter: strings.TrimSpace(o.Filter), maxBytes: o.MaxBytes, asked: window.Options{Limit: limit, Most: most, Unit: time.Nanosecond}}
-	if s.maxBytes <= 0 {
-		s.maxBytes = 512 << 20
-	}
+	s := &Source{filter: strings.TrimSpace(o.Filter)}
+	s.Server = window.Server{Client: c, Asked: window.Options{Limit: limit, Most: most, Unit: time.Nanosecond}, Requests: requests, MaxBytes: o.MaxBytes, Backend: s.backend}
 	return s, nil
 }
-
-// Close lets idle connections go.
-func (s *Source) Close() error { return s.client.Close() }
-
-// Search asks for the range piece by piece.
-func (s *Source) Search(ctx context.Context, q logs.Query, sink logs.Sink) (logs.Report, error) {
-	r := &run{s: s, q: q, budget: fetch.NewBudget(min(s.maxBytes, q.MaxScan), requests)}
-	rep, err := window.Search(ctx, q, sink, r, s.asked)
-	rep.Scanned = r.budget.Read()
-	return rep, err
-}
-
-// Check asks for one event of the last hour: address, tenant, filter and rights are in order when the server answers.
-func (s *Source) Check(ctx context.Context) error {
-	now := time.Now().UTC()
-	r := &run{s: s, budget: fetch.NewBudget(checkBytes, 1)}
-	var p window.Page
-	return r.Fetch(ctx, window.Ask{From: now.Add(-time.Hour), To: now, Limit: 1}, p.For(now.Add(-time.Hour), now))
-}
-
-// checkBytes bounds the answer to Check: one event.
-const checkBytes = 4 << 20
 
 // form is a request's arguments. A cluster must not leave out nodes that do not answer.
 func form(ctx context.Context, query string) url.Values {
@@ -110,4 +84,8 @@ func form(ctx context.Context, query string) url.Values {
 		v.Set("timeout", max(time.Until(d), time.Millisecond).Round(time.Millisecond).String())
 	}
 	return v
+}
+
+func (s *Source) backend(q logs.Query, b *fetch.Budget) window.Backend {
+	return &run{s: s, q: q, budget: b}
 }
