@@ -2,6 +2,8 @@ module github.com/seed-069badc9/mcp-gateway
 
 go 1.26.8
 
+ignore ./clients/node_modules
+
 require (
 	github.com/DataDog/go-sqllexer v0.2.6
 	github.com/coreos/go-oidc/v3 v3.21.0
