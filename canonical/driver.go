@@ -48,6 +48,9 @@ type Driver interface {
 	Runs(ctx context.Context, principal string, max int) ([]RunInfo, error)
 	// Calls lists the control data of the run's calls in order of opening, at most max from the offset. Of an expired or unknown run: none.
 	Calls(ctx context.Context, k RunKey, offset, max int) ([]CallInfo, error)
+	// Call reads one call of a run as Calls lists it, and the run at the same moment, in one round trip. found is about the call; of an expired or unknown run info is
+	// zero.
+	Call(ctx context.Context, k Key) (info RunInfo, call CallInfo, found bool, err error)
 	// Assess overrides the gain of one closed call, in the window too while it is there. A call that is unknown or not closed yet: INVALID_REQUEST.
 	Assess(ctx context.Context, k Key, gain bool) error
 	// Resume forgets the NO_GAIN history of the run, so that a stopped run may go on. Unknown: RUN_NOT_ACTIVE.

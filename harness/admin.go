@@ -149,9 +149,13 @@ func runKey(r *http.Request, principal string) (canonical.RunKey, error) {
 func (a *API) run(ctx context.Context, k canonical.RunKey) (canonical.RunInfo, error) {
 	info, found, err := a.o.Driver.Run(ctx, k)
 	if err == nil && !found {
-		err = fault.New(fault.RunNotActive, "harness.run", nil).WithHint("no such run, or it has expired")
+		err = noRun()
 	}
 	return info, err
+}
+
+func noRun() error {
+	return fault.New(fault.RunNotActive, "harness.run", nil).WithHint("no such run, or it has expired")
 }
 
 func (a *API) getRun(r *http.Request, principal string) (int, any, error) {

@@ -39,16 +39,14 @@ func (a *API) listCalls(r *http.Request, principal string) (int, any, error) {
 }
 
 // eachCall walks all calls of a run. New calls only ever follow the last, so pages fit together.
-func (a *API) eachCall(ctx context.Context, k canonical.RunKey, f func(canonical.CallInfo) (stop bool)) error {
+func (a *API) eachCall(ctx context.Context, k canonical.RunKey, f func(canonical.CallInfo)) error {
 	for offset := 0; ; offset += maxList {
 		calls, err := a.o.Driver.Calls(ctx, k, offset, maxList)
 		if err != nil {
 			return err
 		}
 		for _, c := range calls {
-			if f(c) {
-				return nil
-			}
+			f(c)
 		}
 		if len(calls) < maxList {
 			return nil
@@ -58,22 +56,16 @@ func (a *API) eachCall(ctx context.Context, k canonical.RunKey, f func(canonical
 
 // call reads one call that has to exist.
 func (a *API) call(ctx context.Context, k canonical.Key) (CallView, error) {
-	run, err := a.run(ctx, k.RunKey())
-	if err != nil {
+	run, c, found, err := a.o.Driver.Call(ctx, k)
+	switch {
+	case err != nil:
 		return CallView{}, err
+	case found:
+		return storedView(run, c), nil
+	case run.Run == "":
+		return CallView{}, noRun()
 	}
-	var view CallView
-	found := false
-	err = a.eachCall(ctx, k.RunKey(), func(c canonical.CallInfo) bool {
-		if found = c.Call == k.Call(); found {
-			view = storedView(run, c)
-		}
-		return found
-	})
-	if err == nil && !found {
-		err = fault.New(fault.RunNotActive, "harness.call", nil).WithHint("the run has no such call")
-	}
-	return view, err
+	return CallView{}, fault.New(fault.RunNotActive, "harness.call", nil).WithHint("the run has no such call")
 }
 
 func callKey(r *http.Request, principal string) (canonical.Key, error) {
@@ -133,11 +125,10 @@ func (a *API) progress(r *http.Request, principal string) (int, any, error) {
 	run := runView(info)
 	p := ProgressSnapshot{Run: run, Tools: map[string]ToolProgress{}, CheckedScopes: run.CheckedScopes, NoGainStreak: run.NoGainStreak, NoGainLimit: run.NoGain.Limit,
 		StopRequired: run.StopRequired, BudgetLeft: run.BudgetLeft}
-	err = a.eachCall(r.Context(), k, func(c canonical.CallInfo) bool {
+	err = a.eachCall(r.Context(), k, func(c canonical.CallInfo) {
 		t := p.Tools[c.Tool]
 		t.add(c)
 		p.Tools[c.Tool] = t
-		return false
 	})
 	return http.StatusOK, p, err
 }

@@ -267,6 +267,20 @@ func (s *switched) Runs(ctx context.Context, principal string, n int) ([]canonic
 	return s.Driver.Runs(ctx, principal, n)
 }
 
+func (s *switched) Calls(ctx context.Context, k canonical.RunKey, offset, n int) ([]canonical.CallInfo, error) {
+	if err := s.step(ctx); err != nil {
+		return nil, err
+	}
+	return s.Driver.Calls(ctx, k, offset, n)
+}
+
+func (s *switched) Call(ctx context.Context, k canonical.Key) (canonical.RunInfo, canonical.CallInfo, bool, error) {
+	if err := s.step(ctx); err != nil {
+		return canonical.RunInfo{}, canonical.CallInfo{}, false, err
+	}
+	return s.Driver.Call(ctx, k)
+}
+
 func (s *switched) Resume(ctx context.Context, k canonical.RunKey) error {
 	if err := s.step(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -292,6 +293,37 @@ func TestVerificationIsBounded(t *testing.T) {
 	} {
 		if a := w.do(t, opsToken, "POST", "/v1/principals/alice/runs/inc-1/verify", c.body); a.status != c.want {
 			t.Errorf("%s: %d %.300s", name, a.status, a.body)
+		}
+	}
+}
+
+// One call is read by itself: the store is asked once, however many calls the run has, and says the same as in the list of all.
+func TestOneCallIsReadByItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.DefaultPolicy(), nil, nil)
+	for i := range 30 {
+		w.lines(t, "inc-1", fmt.Sprint("c", i), fmt.Sprint("word", i))
+	}
+	const calls = "/v1/principals/alice/runs/inc-1/calls"
+	var all struct {
+		Calls []harness.CallView `json:"calls"`
+	}
+	w.do(t, opsToken, "GET", calls, "").read(t, &all)
+	var asked atomic.Int64
+	w.store.set(func(context.Context) error { asked.Add(1); return nil })
+	for i, want := range all.Calls {
+		var got harness.CallView
+		w.do(t, opsToken, "GET", calls+"/"+want.ToolCallID, "").read(t, &got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-in the list +by itself):\n%s", want.ToolCallID, d)
+		}
+		if n := asked.Load(); n != int64(i+1) {
+			t.Fatalf("%d questions to the store for %d calls", n, i+1)
+		}
+	}
+	for path, hint := range map[string]string{calls + "/none": "the run has no such call", "/v1/principals/alice/runs/none/calls/c1": "no such run"} {
+		if a := w.do(t, opsToken, "GET", path, ""); a.status != 404 || !strings.Contains(string(a.body), hint) {
+			t.Errorf("%s: %d %s, want 404 with %q", path, a.status, a.body, hint)
 		}
 	}
 }

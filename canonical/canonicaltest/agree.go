@@ -236,6 +236,10 @@ func (a *agree) lists(rt *rapid.T) {
 			wantCalls, wantErr := a.Want.Calls(a.t.Context(), k, 0, 100)
 			gotCalls, gotErr := a.Got.Calls(a.t.Context(), k, 0, 100)
 			a.same("Calls "+r.Run, wantCalls, gotCalls, wantErr, gotErr)
+			ck := a.key(principal, r.Run, "c0")
+			wantRun, wantCall, wantFound, wantErr := a.Want.Call(a.t.Context(), ck)
+			gotRun, gotCall, gotFound, gotErr := a.Got.Call(a.t.Context(), ck)
+			a.same("Call "+r.Run, []any{wantRun, wantCall, wantFound}, []any{gotRun, gotCall, gotFound}, wantErr, gotErr)
 		}
 	}
 }

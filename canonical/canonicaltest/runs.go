@@ -325,3 +325,71 @@ func listCalls(s *suite) {
 		s.Errorf("Calls of an unknown run = %v, %v", l, err)
 	}
 }
+
+// oneCall holds Call to what Run and Calls say: call for call, in every state, for a run that is closed, started anew, expired, unknown or another's.
+func oneCall(s *suite) {
+	same := func(run string, ids ...string) {
+		s.Helper()
+		list, err := s.d.Calls(s.ctx(), s.runKey(run), 0, 100)
+		if err != nil || len(list) != len(ids) {
+			s.Fatalf("Calls = %v, %v, want %v", list, err, ids)
+		}
+		for i, id := range ids {
+			info, got, found, err := s.d.Call(s.ctx(), s.key(run, id))
+			if !found || err != nil {
+				s.Errorf("Call(%s) = %v, %v", id, found, err)
+				continue
+			}
+			if diff := cmp.Diff(list[i], got); diff != "" {
+				s.Errorf("Call(%s) differs from Calls:\n%s", id, diff)
+			}
+			if diff := cmp.Diff(s.info(run), info); diff != "" {
+				s.Errorf("Call(%s) differs from Run:\n%s", id, diff)
+			}
+		}
+	}
+	absent := func(principal, run, id string, active bool) {
+		s.Helper()
+		k, err := canonical.NewKey(principal, run, id)
+		if err != nil {
+			s.Fatal(err)
+		}
+		info, got, found, err := s.d.Call(s.ctx(), k)
+		if found || err != nil || got.Call != "" || (info.Run != "") != active {
+			s.Errorf("Call(%s, %s, %s) = %+v, %+v, %v, %v", principal, run, id, info, got, found, err)
+		}
+	}
+	a := s.args("r", "open")
+	a.Implicit.TTL = s.units(4)
+	s.open(a)
+	absent(owner, "r", "ope", true)
+	absent(owner, "r", "done", true)
+	b := s.args("r", "done")
+	c := s.ready(b, s.open(b))
+	c.Scope, c.ScopeID, c.Control = "orders of today", "scope-1", []byte(`{"returned_count":3}`)
+	s.close(c)
+	d := s.args("r", "again")
+	c = s.ready(d, s.open(d))
+	c.Scope, c.ScopeID = "orders of today", "scope-1"
+	s.close(c)
+	e := s.args("r", "failed")
+	s.close(s.failed(e, s.open(e)))
+	same("r", "open", "done", "again", "failed")
+	if err := s.d.Assess(s.ctx(), s.key("r", "again"), true); err != nil {
+		s.Fatal(err)
+	}
+	if _, got, _, _ := s.d.Call(s.ctx(), s.key("r", "again")); !got.Assessed || got.Gain != canonical.GainYes || got.DuplicateOf != "done" {
+		s.Errorf("after the assessment: %+v", got)
+	}
+	if err := s.d.CloseRun(s.ctx(), s.runKey("r")); err != nil {
+		s.Fatal(err)
+	}
+	same("r", "open", "done", "again", "failed")
+	absent("somebody else", "r", "done", false)
+	absent(owner, "unknown", "done", false)
+	s.wait(5)
+	absent(owner, "r", "done", false)
+	s.open(s.args("r", "new"))
+	same("r", "new")
+	absent(owner, "r", "done", true)
+}

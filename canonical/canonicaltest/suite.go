@@ -74,6 +74,7 @@ func Run(t *testing.T, h Harness) {
 		{"what a run remembers is bounded", boundedFacts},
 		{"lists of runs", listRuns},
 		{"lists of calls", listCalls},
+		{"one call without the others", oneCall},
 		{"a cancelled context is a store error", cancelled},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -125,6 +125,17 @@ func (s *Store) Calls(ctx context.Context, k canonical.RunKey, offset, max int) 
 	return out, nil
 }
 
+// Call reads one call of a run.
+func (s *Store) Call(ctx context.Context, k canonical.Key) (info canonical.RunInfo, call canonical.CallInfo, found bool, err error) {
+	if err = s.step(ctx, k.Principal(), "filestore.Call", true, func(t *tx) error {
+		info, call, found = steps.ReadCall(t, k)
+		return nil
+	}); err != nil {
+		return canonical.RunInfo{}, canonical.CallInfo{}, false, err
+	}
+	return info, call, found, nil
+}
+
 // Assess overrides the gain of a call.
 func (s *Store) Assess(ctx context.Context, k canonical.Key, gain bool) error {
 	return s.step(ctx, k.Principal(), "filestore.Assess", false, func(t *tx) error { return steps.Assess(t, k, gain) })

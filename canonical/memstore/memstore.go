@@ -169,6 +169,15 @@ func (s *Store) Calls(ctx context.Context, k canonical.RunKey, offset, max int) 
 	return out, err
 }
 
+// Call reads one call of a run.
+func (s *Store) Call(ctx context.Context, k canonical.Key) (info canonical.RunInfo, call canonical.CallInfo, found bool, err error) {
+	err = s.step(ctx, k.Principal(), "memstore.Call", func(t *tx) {
+		info, call, found = steps.ReadCall(t, k)
+		call.Control = bytes.Clone(call.Control)
+	})
+	return info, call, found, err
+}
+
 // Assess overrides the gain of a call.
 func (s *Store) Assess(ctx context.Context, k canonical.Key, gain bool) (err error) {
 	if e := s.step(ctx, k.Principal(), "memstore.Assess", func(t *tx) { err = steps.Assess(t, k, gain) }); e != nil {

@@ -151,6 +151,26 @@ func (s *Store) Calls(ctx context.Context, k canonical.RunKey, offset, max int) 
 	return out, err
 }
 
+// Call reads one call of a run.
+func (s *Store) Call(ctx context.Context, k canonical.Key) (info canonical.RunInfo, call canonical.CallInfo, found bool, err error) {
+	err = s.do(ctx, "redisstore.Call", func(ctx context.Context, c redis.UniversalClient) error {
+		rows, err := run(ctx, c, readScript, prefix(k.Principal()), "call", k.Run(), k.Call())
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if info, err = s.info(rows[0], k.Principal()); err != nil || len(rows) == 1 {
+			return err
+		}
+		found = true
+		call, err = s.callInfo(rows[1], k.RunKey())
+		return err
+	})
+	if err != nil {
+		return canonical.RunInfo{}, canonical.CallInfo{}, false, err
+	}
+	return info, call, found, nil
+}
+
 func (s *Store) callInfo(v any, k canonical.RunKey) (canonical.CallInfo, error) {
 	row, ok := v.([]any)
 	if !ok {

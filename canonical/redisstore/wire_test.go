@@ -91,6 +91,7 @@ func TestRoundTrips(t *testing.T) {
 	mustLoad(t, s, key(t, "r", "warm"))
 	mustOpen(t, s, warm2)
 	mustClose(t, s, canonical.CloseArgs{Key: key(t, "r", "warm2"), Nonce: warm2.Nonce, Code: "CANCELLED"})
+	s.Call(t.Context(), key(t, "r", "warm"))
 	s.FindCall(t.Context(), "p", "tc_aaaaaaaaaaaaaaaa") // the server now knows every script
 
 	once := func(what string, f func()) {
@@ -114,6 +115,11 @@ func TestRoundTrips(t *testing.T) {
 		once(fmt.Sprintf("FindCall of %d bytes", len(raw)), func() {
 			if rec, found, err := s.FindCall(t.Context(), "p", a.Call); err != nil || !found || !bytes.Equal(rec.Raw, raw) {
 				t.Errorf("FindCall = %v, %v", found, err)
+			}
+		})
+		once("Call", func() {
+			if info, call, found, err := s.Call(t.Context(), c.Key); err != nil || !found || info.Run != "r" || call.Call != a.Call {
+				t.Errorf("Call = %+v, %v, %v", call, found, err)
 			}
 		})
 		dup := a

@@ -62,6 +62,19 @@ func ReadCalls(tx Tx, k canonical.RunKey, offset, max int) []canonical.CallInfo 
 	return out
 }
 
+// ReadCall reads the control data of one call, and its run.
+func ReadCall(tx Tx, k canonical.Key) (canonical.RunInfo, canonical.CallInfo, bool) {
+	r, ok := unexpired(tx, k.Run())
+	if !ok {
+		return canonical.RunInfo{}, canonical.CallInfo{}, false
+	}
+	c, ok := tx.Call(r, k.Call())
+	if !ok {
+		return r.Info(k.Principal(), tx.Now()), canonical.CallInfo{}, false
+	}
+	return r.Info(k.Principal(), tx.Now()), c.Info, true
+}
+
 // Assess overrides the gain of one closed call.
 func Assess(tx Tx, k canonical.Key, gain bool) error {
 	unknown := fault.New(fault.InvalidRequest, "canonical.Assess", nil).WithHint("no such call, or it is not finished yet")
