@@ -150,7 +150,9 @@ func (c cell) run(t *testing.T, s *shop) {
 	}
 	if w.remote != nil {
 		p.g.must("after", "remote-runbook", "query_rag", remoteRunbook(""))
-		p.g.must("after", "remote-logs", "query_logs", remoteLogs())
+		for _, k := range kinds[1:] {
+			p.g.must("after", k.topic, "query_logs", remoteLogs(k.topic))
+		}
 		if w.remote.strayed > 0 {
 			t.Error("a redirect was followed")
 		}

@@ -223,8 +223,13 @@ func (w *world) writeConfig(name string) (file, audit string) {
 	if w.remote != nil {
 		cfg["rag"].(map[string]any)["collections"].(map[string]any)["remote"] = map[string]any{"description": "over HTTP", "mask": secrets[:3],
 			"dify": map[string]any{"url": w.remote.srv.URL, "knowledge_id": "kb", "api_key": c["remote key"]}}
-		cfg["logs"].(map[string]any)["topics"].(map[string]any)["remote"] = map[string]any{"description": "over HTTP", "mask": secrets,
-			"victorialogs": map[string]any{"url": w.remote.srv.URL, "headers": map[string]string{"Authorization": "Bearer " + c["remote key"]}}}
+		key := map[string]string{"Authorization": "Bearer " + c["remote key"]}
+		for topic, backend := range map[string]map[string]any{"remote": {"victorialogs": map[string]any{"url": w.remote.srv.URL, "headers": key}},
+			"remote-loki":          {"loki": map[string]any{"url": w.remote.srv.URL, "selector": `{service="checkout"}`, "headers": key}},
+			"remote-elasticsearch": {"elasticsearch": map[string]any{"url": w.remote.srv.URL, "index": "logs-shop-*", "headers": key}}} {
+			backend["description"], backend["mask"] = "over HTTP", secrets
+			cfg["logs"].(map[string]any)["topics"].(map[string]any)[topic] = backend
+		}
 	}
 	if w.o.registered != nil {
 		cfg["runs"].(map[string]any)["mode"] = "registered"
