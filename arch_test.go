@@ -56,6 +56,7 @@ var layers = map[string][]string{
 	"tools/mysql":                 {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
 	"tools/mysql/server":          {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
 	"internal/mcpserver":          {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
+	"internal/tracing":            {"boundary"},
 	"eval":                        {},
 	"internal/servertest":         {},
 	"cmd/mcp-gateway":             {"…"},
@@ -66,28 +67,33 @@ var layers = map[string][]string{
 
 // owners lists the outside modules and the packages that may import them. Test files of any package may import what tests names besides.
 var owners = map[string][]string{
-	"github.com/mark3labs/mcp-go":         {"internal/mcpserver"},
-	"github.com/redis/go-redis/v9":        {"canonical/redisstore"},
-	"github.com/go-sql-driver/mysql":      {"tools/mysql/server", "audit"},
-	"vitess.io/vitess":                    {"sqlguard"},
-	"github.com/xwb1989/sqlparser":        {"sqlguard"},
-	"github.com/lmittmann/tint":           {"cmd/mcp-gateway"},
-	"github.com/spf13/cobra":              {"cmd/mcp-gateway"},
-	"modernc.org/sqlite":                  {"canonical/filestore", "tools/rag/folder"},
-	"github.com/DataDog/go-sqllexer":      {"redact"},
-	"github.com/goccy/go-yaml":            {"internal/config"},
-	"github.com/klauspost/compress":       {"tools/logs/files", "canonical/redisstore", "canonical/internal/seal"},
-	"github.com/prometheus/client_golang": {"harness"},
-	"github.com/coreos/go-oidc/v3":        {"internal/mcpserver"},
-	"github.com/go-json-experiment/json":  {"internal/strictjson"},
-	"golang.org/x/text":                   {"evidence", "redact", "tools/rag/internal/lex", "tools/rag/folder"},
-	"golang.org/x/net":                    {"tools/rag/folder"},
-	"golang.org/x/sys":                    {"tools/logs/files", "cmd/mcp-gateway"},
+	"github.com/mark3labs/mcp-go":                                     {"internal/mcpserver"},
+	"github.com/redis/go-redis/v9":                                    {"canonical/redisstore"},
+	"github.com/go-sql-driver/mysql":                                  {"tools/mysql/server", "audit"},
+	"vitess.io/vitess":                                                {"sqlguard"},
+	"github.com/xwb1989/sqlparser":                                    {"sqlguard"},
+	"github.com/lmittmann/tint":                                       {"cmd/mcp-gateway"},
+	"github.com/spf13/cobra":                                          {"cmd/mcp-gateway"},
+	"modernc.org/sqlite":                                              {"canonical/filestore", "tools/rag/folder"},
+	"github.com/DataDog/go-sqllexer":                                  {"redact"},
+	"github.com/goccy/go-yaml":                                        {"internal/config"},
+	"github.com/klauspost/compress":                                   {"tools/logs/files", "canonical/redisstore", "canonical/internal/seal"},
+	"github.com/prometheus/client_golang":                             {"harness"},
+	"github.com/coreos/go-oidc/v3":                                    {"internal/mcpserver"},
+	"go.opentelemetry.io/otel":                                        {"internal/tracing"},
+	"go.opentelemetry.io/otel/sdk":                                    {"internal/tracing"},
+	"go.opentelemetry.io/otel/trace":                                  {"internal/tracing"},
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"internal/tracing"},
+	"github.com/go-json-experiment/json":                              {"internal/strictjson"},
+	"golang.org/x/text":                                               {"evidence", "redact", "tools/rag/internal/lex", "tools/rag/folder"},
+	"golang.org/x/net":                                                {"tools/rag/folder"},
+	"golang.org/x/sys":                                                {"tools/logs/files", "cmd/mcp-gateway"},
 }
 
 // tests may be imported by test files only.
 var tests = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "github.com/modelcontextprotocol/go-sdk", "github.com/redis/go-redis/v9",
-	"github.com/go-sql-driver/mysql", "modernc.org/sqlite", "github.com/klauspost/compress", "github.com/mark3labs/mcp-go", "github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema"}
+	"github.com/go-sql-driver/mysql", "modernc.org/sqlite", "github.com/klauspost/compress", "github.com/mark3labs/mcp-go", "github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema",
+	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}
 
 // sqlOwners may import database/sql: that nobody else can reach a database is what makes a Plan a proof.
 var sqlOwners = []string{"tools/mysql/server", "tools/rag/folder", "canonical/filestore", "audit"}

@@ -62,11 +62,12 @@ type Ledger interface {
 	Open(ctx context.Context, a canonical.OpenArgs) (*canonical.Pending, canonical.Grant, error)
 }
 
-// Options are the parts of a Boundary. Ledger is required; a nil Auditor or Controller drops what it would be told; a nil Logger discards.
+// Options are the parts of a Boundary. Ledger is required; a nil Auditor, Controller or Tracer drops what it would be told; a nil Logger discards.
 type Options struct {
 	Ledger     Ledger
 	Auditor    Auditor
 	Controller Controller
+	Tracer     Tracer
 	Limits     Limits
 	Logger     *slog.Logger
 	Clock      func() time.Time
@@ -140,7 +141,7 @@ func (b *Boundary) Panics() int64 { return b.panics.Load() }
 // ends the backend's work; closing the record and audit go on without it, within a bound of their own.
 func (b *Boundary) Invoke(ctx context.Context, run Run, e Envelope) (Observation, error) {
 	c := &call{b: b, run: run, env: e, began: b.o.Clock()}
-	obs, err := c.attempt(ctx)
+	obs, err := c.attempt(c.follow(ctx))
 	if err == nil {
 		return obs, nil
 	}

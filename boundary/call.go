@@ -29,6 +29,7 @@ type call struct {
 	scopeH string
 	facts  CallFacts
 	advice *StopAdvice
+	trace  Trace
 }
 
 // admitted has passed preflight: nothing was touched yet.
@@ -172,6 +173,7 @@ func scopeID(tool, normal string) string {
 // open runs OPEN to its end even if the client leaves meanwhile: half an OPEN would be a record that nobody closes.
 func (a admitted) open(ctx context.Context) (opened, error) {
 	c, b := a.call, a.b
+	defer c.stage("open")()
 	if ctx.Err() != nil {
 		return opened{}, fault.New(fault.Cancelled, "boundary.open", ctx.Err())
 	}
@@ -218,6 +220,7 @@ func (o opened) work(ctx context.Context) (finished, error) {
 func (o opened) execute(parent context.Context) (executed, error) {
 	const op = "boundary.execute"
 	lim := o.b.o.Limits
+	defer o.stage("execute")()
 	if errors.Is(parent.Err(), context.Canceled) {
 		return executed{}, fault.New(fault.Cancelled, op, parent.Err())
 	}
@@ -267,6 +270,7 @@ func interrupted(parent, ctx context.Context, err error) error {
 func (x executed) project() (finished, error) {
 	const op = "boundary.project"
 	lim := x.b.o.Limits
+	defer x.stage("project")()
 	runID, callID := x.pending.Key().Run(), x.callID
 	p, err := guarded(x.call, "project", func() (projected, error) {
 		return x.ans.project(View{Salt: x.grant.Salt, MaxBytes: bodyRoom(lim.MaxObservation, runID, callID)})
@@ -319,8 +323,10 @@ func (f finished) close(ctx context.Context) (Observation, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	f.facts.LatencyMicros = f.b.o.Clock().Sub(f.began).Microseconds()
+	end := f.stage("close")
 	closed, err := f.pending.Ready(ctx, canonical.Result{Raw: f.raw, Observation: f.result, Evidence: f.p.evidence, Truncated: f.p.truncated,
 		ScopeID: f.scopeH, Scope: f.scope.Text, Items: f.p.items, Control: f.encodeFacts()})
+	end()
 	if err != nil {
 		return Observation{}, f.fail(ctx, fault.New(fault.StoreError, "boundary.close", err))
 	}
@@ -362,9 +368,11 @@ func (o opened) fail(ctx context.Context, cause error) error {
 	o.facts.ObservationBytes, o.facts.ReturnedCount, o.facts.Truncated, o.facts.Relevance = 0, 0, false, ""
 	o.facts.LatencyMicros = o.b.o.Clock().Sub(o.began).Microseconds()
 	state := canonical.StateError
+	end := o.stage("close")
 	closed, err := guarded(o.call, "fail", func() (canonical.Closed, error) {
 		return o.pending.Fail(ctx, fault.CodeOf(cause), o.scopeH, o.scope.Text, o.encodeFacts())
 	})
+	end()
 	if err != nil {
 		// The client learns the first cause: it names what to do next. That the record is not closed shows in the control view.
 		state = canonical.StateProjecting
@@ -401,16 +409,17 @@ func (c *call) audit(state canonical.State, evidence string, err error) {
 		c.b.refusals.count(c.run.Principal, c.began)
 		c.facts.LatencyMicros = c.b.o.Clock().Sub(c.began).Microseconds()
 	}
-	if c.b.o.Auditor == nil {
-		return
-	}
-	defer c.unharmed("audit")
-	c.b.o.Auditor.Audit(AuditRecord{
+	r := AuditRecord{
 		Time: c.began.UTC(), Principal: c.run.Principal, Run: c.runID, Call: c.callID, HostCallID: c.facts.HostCallID, StepID: c.facts.StepID, Tool: c.tool,
 		InvocationStatus: state, EvidenceStatus: evidence, Code: fault.CodeOf(err), ScopeID: c.scopeH, Truncated: c.facts.Truncated,
 		ReturnedCount: c.facts.ReturnedCount, RequestBytes: c.facts.RequestBytes, RawBytes: c.facts.RawBytes, ObservationBytes: c.facts.ObservationBytes,
 		LatencyMicros: c.facts.LatencyMicros,
-	})
+	}
+	c.endTrace(r)
+	if c.b.o.Auditor != nil {
+		defer c.unharmed("audit")
+		c.b.o.Auditor.Audit(r)
+	}
 }
 
 func (c *call) publicCallID() string { return c.callID }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/harness"
 	"github.com/seed-069badc9/mcp-gateway/internal/config"
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	"github.com/seed-069badc9/mcp-gateway/internal/tracing"
 )
 
 // gateway is everything that serves calls, wired from one configuration. Building it does no I/O: stdio clients start a server twice and throw one away.
@@ -26,6 +28,7 @@ type gateway struct {
 	runs   *harness.Runs
 	core   *core
 	audit  auditSink
+	trace  *tracing.Tracer                    // nil: no traces are asked for
 	extra  atomic.Pointer[[]boundary.Auditor] // beside the sink: metrics, the command line
 	views  []boundary.Controller              // beside the run registry
 }
@@ -48,6 +51,9 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	if g.audit, err = openAudit(cfg, log); err != nil {
 		return nil, err
 	}
+	if g.trace, err = tracing.New(context.Background(), os.Getenv, buildVersion(), log); err != nil {
+		return nil, err
+	}
 	g.ledger = canonical.NewLedger(g.store, nil)
 	g.guard = evidence.New(g.ledger)
 	g.runs = harness.New(g.store, runPolicy(cfg))
@@ -65,8 +71,12 @@ func (g *gateway) toolset(cfg *config.Config) (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
+	var tracer boundary.Tracer
+	if g.trace != nil {
+		tracer = g.trace
+	}
 	t.b, err = boundary.New(boundary.Options{
-		Ledger: g.ledger, Auditor: fanOutAudit{g}, Controller: fanOutViews{g}, Logger: g.log,
+		Tracer: tracer, Ledger: g.ledger, Auditor: fanOutAudit{g}, Controller: fanOutViews{g}, Logger: g.log,
 		Limits: boundary.Limits{Timeout: time.Duration(cfg.Call.Timeout), MaxRequest: int(cfg.Call.MaxRequest), MaxRaw: int64(cfg.Call.MaxRaw),
 			MaxRecord: int64(cfg.Call.MaxRecord), MaxObservation: int(cfg.Call.MaxObservation), RecordTTL: time.Duration(cfg.Canonical.TTL)},
 	}, tools...)
@@ -116,6 +126,8 @@ func runPolicy(cfg *config.Config) harness.Policy {
 const (
 	// endTimeout bounds what happens after the last call: closing runs, writing the audit queue.
 	endTimeout = 5 * time.Second
+	// flushTimeout bounds the sending of the last spans.
+	flushTimeout = 2 * time.Second
 	// probeTimeout bounds the check of one backend at start.
 	probeTimeout = 10 * time.Second
 )
@@ -132,6 +144,10 @@ func (g *gateway) close(endRuns bool) error {
 	if g.audit != nil {
 		errs = append(errs, g.audit.Close(ctx))
 	}
+	// A collector that does not answer must not keep a process.
+	flush, stop := context.WithTimeout(ctx, flushTimeout)
+	defer stop()
+	_ = g.trace.Shutdown(flush) // lost spans are said by the tracer
 	errs = append(errs, g.store.Shutdown())
 	return errors.Join(errs...)
 }

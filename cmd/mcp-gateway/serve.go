@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/internal/config"
 	"github.com/seed-069badc9/mcp-gateway/internal/mcpserver"
+	"github.com/seed-069badc9/mcp-gateway/internal/tracing"
 )
 
 func (e *env) stdioCommand() *cobra.Command {
@@ -59,8 +60,12 @@ func (e *env) stdio(ctx context.Context, bind string) error {
 // server makes the MCP face of the gateway. auth is nil over stdio.
 func (g *gateway) server(auth mcpserver.Authenticator) (*mcpserver.Server, error) {
 	cfg := g.cfg
+	var join func(context.Context, string) context.Context
+	if g.trace != nil {
+		join = tracing.Join
+	}
 	return mcpserver.New(mcpserver.Options{
-		Version: buildVersion(), Core: g.core, Resolver: g.runs, Verifier: g.guard, Schemas: g.core, Log: g.log,
+		Join: join, Version: buildVersion(), Core: g.core, Resolver: g.runs, Verifier: g.guard, Schemas: g.core, Log: g.log,
 		MaxMessage: int(cfg.HTTP.MaxBody), MaxConcurrent: cfg.HTTP.MaxConcurrent, CallTimeout: time.Duration(cfg.Call.Timeout),
 		Grace: time.Duration(cfg.Call.Timeout) + 5*time.Second,
 		HTTP: mcpserver.HTTPOptions{Path: cfg.HTTP.Path, Listen: cfg.HTTP.Listen, AllowedOrigins: cfg.HTTP.AllowedOrigins, AllowedHosts: cfg.HTTP.AllowedHosts, Auth: auth,

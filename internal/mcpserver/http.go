@@ -88,7 +88,11 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.calls.leave(caller.Principal)
-	rep := s.serve(r.Context(), caller, runHeader(r.Header), m)
+	ctx := r.Context()
+	if s.o.Join != nil {
+		ctx = s.o.Join(ctx, r.Header.Get("Traceparent"))
+	}
+	rep := s.serve(ctx, caller, runHeader(r.Header), m)
 	status := http.StatusOK
 	if m.modern() {
 		status = modernStatus(rep.code)

@@ -79,9 +79,9 @@ const (
 type Options struct {
 	Name    string // "" is mcp-gateway
 	Version string
-	// Instructions tell the model how to work with the tools; "" is the built-in text. Clients cut it at 2 KiB.
+	// Instructions tell the model how to work with the tools; "" is the built-in text, made for the tools that the caller gets. Clients cut it at 2 KiB.
 	Instructions string
-	// Diagnose is the text of the prompt of that name, with the places {incident}, {service} and {since}; "" is the built-in text.
+	// Diagnose is the text of the prompt of that name, with the places {incident}, {service}, {since} and {steps}; "" is the built-in text.
 	Diagnose string
 
 	Core     Core
@@ -89,6 +89,8 @@ type Options struct {
 	Verifier Verifier
 	Schemas  Schemas
 	Log      *slog.Logger // nil discards
+	// Join makes a context continue the trace of a W3C traceparent, which a client sends as a header or in _meta; nil ignores it.
+	Join func(ctx context.Context, traceparent string) context.Context
 
 	MaxMessage    int           // bytes of a body or a line; 0 is DefaultMaxMessage
 	MaxConcurrent int           // HTTP requests served at once; 0 is DefaultMaxConcurrent
@@ -136,7 +138,6 @@ func New(o Options) (*Server, error) {
 	}
 	setDefault(&o.Name, "mcp-gateway")
 	setDefault(&o.Version, "dev")
-	setDefault(&o.Instructions, instructionsText)
 	setDefault(&o.Diagnose, diagnoseText)
 	setDefault(&o.HTTP.Path, "/mcp")
 	setDefault(&o.MaxMessage, DefaultMaxMessage)
@@ -165,8 +166,7 @@ func New(o Options) (*Server, error) {
 	}
 	// No list ever changes under a client's eyes and nothing can be subscribed, so no capability promises notifications; SDK validation and recovery stay off because
 	// both would tell the model what mcp-go thinks.
-	s.mcp = server.NewMCPServer(o.Name, o.Version, server.WithInstructions(o.Instructions),
-		server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))
+	s.mcp = server.NewMCPServer(o.Name, o.Version, server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))
 	s.mcp.AddPrompt(diagnosePrompt(), s.prompt)
 	return s, nil
 }
@@ -199,12 +199,17 @@ func (s *Server) serve(ctx context.Context, caller Caller, headerRun string, m *
 	if m.cursor != "" {
 		return errorReply(m.id, invalidParams("There is no page of this cursor: every list has one page."))
 	}
+	if s.o.Join != nil {
+		if parent, ok := text(m.meta.get("traceparent")); ok {
+			ctx = s.o.Join(ctx, parent)
+		}
+	}
 	x := &exchange{s: s, caller: caller, headerRun: headerRun, msg: m}
 	resp := s.mcp.HandleMessage(s.mcp.WithContext(ctx, x), m.forward(s.ids.Add(1)))
 	if x.fail != nil {
 		return errorReply(m.id, x.fail)
 	}
-	r = encodeResponse(m, resp)
+	r = encodeResponse(m, x.introduce(resp))
 	r.notes = x.drain()
 	return r
 }
