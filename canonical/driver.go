@@ -38,7 +38,7 @@ type Driver interface {
 	FindCall(ctx context.Context, principal, call string) (rec Record, found bool, err error)
 
 	// OpenRun registers a run. An id that is active, or a minted one that was used before, is INVALID_REQUEST; a closed or expired id starts anew. Ceilings as in
-	// Open.
+	// Open. The salt is made for the run: an active run of that mode with the same salt is this very one, opened by a call whose reply was lost, and is answered as it is.
 	OpenRun(ctx context.Context, k RunKey, spec RunSpec, mode Mode, salt Salt, c Ceilings) (RunInfo, error)
 	// CloseRun makes the run inactive. Records stay until their own deadline. Closing twice is fine. Unknown: RUN_NOT_ACTIVE.
 	CloseRun(ctx context.Context, k RunKey) error

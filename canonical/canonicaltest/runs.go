@@ -140,7 +140,7 @@ func registered(s *suite) {
 	s.refused(a, fault.RunNotActive)
 	spec := *s.spec()
 	spec.TTL = s.units(4)
-	info, err := s.openRun("r", spec, canonical.Ceilings{})
+	info, err := s.register("r", spec, salt(9), canonical.Ceilings{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -247,6 +247,35 @@ func racingRuns(s *suite) {
 	})
 	if won.Load() != 1 {
 		s.Errorf("%d won, want 1", won.Load())
+	}
+}
+
+// registeredAgain: a harness whose answer was lost asks again, with the salt that it had made for the run.
+func registeredAgain(s *suite) {
+	const minted = "run_abcdefghijklmnop"
+	for _, run := range []string{"r", minted} {
+		first, err := s.register(run, *s.spec(), salt(7), canonical.Ceilings{OpenRuns: 2})
+		if err != nil {
+			s.Fatal(err)
+		}
+		again, err := s.register(run, *s.spec(), salt(7), canonical.Ceilings{OpenRuns: 1})
+		if diff := cmp.Diff(first, again); err != nil || diff != "" {
+			s.Errorf("%s, the same again: %v\n%s", run, err, diff)
+		}
+		_, err = s.register(run, *s.spec(), salt(8), canonical.Ceilings{})
+		s.code(err, fault.InvalidRequest)
+	}
+	// What an implicit run is called is not taken over by a salt, and a run that was closed does not come back as it was.
+	a := s.args("implicit", "c")
+	s.open(a)
+	_, err := s.register("implicit", *s.spec(), a.Salt, canonical.Ceilings{})
+	s.code(err, fault.InvalidRequest)
+	s.call("r", "done", nil)
+	if err := s.d.CloseRun(s.ctx(), s.runKey("r")); err != nil {
+		s.Fatal(err)
+	}
+	if info, err := s.register("r", *s.spec(), salt(7), canonical.Ceilings{}); err != nil || info.Used.Calls != 0 || !info.Active {
+		s.Errorf("after its end: %+v, %v", info, err)
 	}
 }
 

@@ -5,6 +5,7 @@ package canonicaltest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"testing"
@@ -57,6 +58,7 @@ func Run(t *testing.T, h Harness) {
 		{"tools of a run", tools},
 		{"closing a run", closeRun},
 		{"racing registrations have one winner", racingRuns},
+		{"a registration that is sent again is recognised", registeredAgain},
 		{"budgets are exact under parallel calls", budgetCalls},
 		{"budgets of bytes", budgetBytes},
 		{"a refused call leaves nothing", refusedLeavesNothing},
@@ -227,7 +229,13 @@ func (s *suite) info(run string) canonical.RunInfo {
 }
 
 func (s *suite) openRun(run string, spec canonical.RunSpec, c canonical.Ceilings) (canonical.RunInfo, error) {
-	return s.d.OpenRun(s.ctx(), s.runKey(run), spec, canonical.Registered, salt(9), c)
+	var own canonical.Salt
+	rand.Read(own[:])
+	return s.register(run, spec, own, c)
+}
+
+func (s *suite) register(run string, spec canonical.RunSpec, salt canonical.Salt, c canonical.Ceilings) (canonical.RunInfo, error) {
+	return s.d.OpenRun(s.ctx(), s.runKey(run), spec, canonical.Registered, salt, c)
 }
 
 // wait lets n units pass.

@@ -241,6 +241,11 @@ func TestEncryptionAtRest(t *testing.T) {
 		}
 	}
 	write(t, rotated, "fresh", canary)
+	// A run outlives its records: when their key is gone, the run's calls can still be listed, without the words.
+	list, err := store(testKey(2)).Calls(t.Context(), key(t, "r", "c").RunKey(), 0, 10)
+	if err != nil || len(list) != 2 || list[0].Call != "c" || list[0].State != canonical.StateReady || list[0].Scope != "" || list[0].Control != nil || list[1].Scope == "" {
+		t.Errorf("calls after their key was dropped: %+v, %v (%v)", list, err, unwrap(err))
+	}
 	for _, s := range []*Store{sealed, store("")} {
 		_, _, err := s.Load(t.Context(), key(t, "r", "fresh"))
 		wantCode(t, "Load without the key", err, fault.StoreError)

@@ -207,7 +207,9 @@ func (t *tx) Calls(r *steps.Run, offset, max int) (out []*steps.Call) {
 			return err
 		}
 		c, err := t.unpackCall(r.ID, state)
-		out = append(out, c)
+		if err == nil {
+			out = append(out, c)
+		}
 		return err
 	})
 	return out

@@ -16,6 +16,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-069badc9/mcp-gateway/canonical"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 )
 
 // freePort is a port that was free a moment ago.
@@ -157,4 +162,93 @@ func TestSentinelFollowsTheMaster(t *testing.T) {
 	poll(t, "the second master", func() bool { return s.Ping(t.Context()) == nil })
 	// A failover may lose records; what was replicated is there, and the store serves.
 	mustOpen(t, s, openArgs("after", "failover"))
+}
+
+// The attack: while a cluster moves a slot from one node to another, key by key, a step that asks the new node finds nothing there. A run would begin anew with a fresh
+// budget, an id that was used would be granted again, and the tool would run twice.
+func TestNothingBeginsAnewWhileASlotMoves(t *testing.T) {
+	t.Parallel()
+	node := func() (*server, *redis.Client, string) {
+		srv := startServer(t)
+		srv.kill()
+		srv.port = freePort(t)
+		srv.args = []string{"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-config-file", "nodes.conf"}
+		srv.start(t)
+		c := srv.admin(t)
+		return srv, c, c.Do(t.Context(), "CLUSTER", "MYID").Val().(string)
+	}
+	a, ca, idA := node()
+	b, cb, idB := node()
+	do := func(c *redis.Client, args ...any) {
+		t.Helper()
+		if err := c.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	do(ca, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+	do(ca, "CLUSTER", "MEET", "127.0.0.1", b.port, b.args[3])
+	poll(t, "the cluster to be up", func() bool {
+		for _, c := range []*redis.Client{ca, cb} {
+			if info := c.ClusterInfo(t.Context()).Val(); !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:2") {
+				return false
+			}
+		}
+		return true
+	})
+	s := a.store(t, Options{URL: fmt.Sprintf("redis+cluster://127.0.0.1:%d", a.port)})
+	args := func(call string) canonical.OpenArgs {
+		o := openArgs("r", call)
+		o.Implicit.Limits.Calls = 5
+		return o
+	}
+	first := args("c1")
+	mustClose(t, s, readyArgs(t, first, mustOpen(t, s, first), random(64<<10)))
+	inFlight := args("c2")
+	grant := mustOpen(t, s, inFlight)
+
+	again := 0
+	steps := func(when string) {
+		t.Helper()
+		dup := args("c1")
+		dup.Nonce = "another"
+		if _, err := s.Open(t.Context(), dup); fault.CodeOf(err) != fault.DuplicateToolCallID && fault.CodeOf(err) != fault.StoreError {
+			t.Errorf("%s: an id that was used: %v", when, err)
+		}
+		again++
+		next := args(fmt.Sprint("n", again))
+		g, err := s.Open(t.Context(), next)
+		switch info, found, rerr := s.Run(t.Context(), key(t, "r", "x").RunKey()); {
+		case err == nil && g.Salt != grant.Salt, err == nil && g.Left.Calls >= 3:
+			t.Errorf("%s: the run began anew: %+v", when, g)
+		case err != nil && fault.CodeOf(err) != fault.StoreError:
+			t.Errorf("%s: OPEN = %v (%v)", when, err, unwrap(err))
+		case rerr == nil && (!found || info.Used.Calls < 2):
+			t.Errorf("%s: the run is %+v, %v", when, info, found)
+		}
+		if rec, found, err := s.Load(t.Context(), key(t, "r", "c1")); err == nil && (!found || rec.State != canonical.StateReady || len(rec.Raw) != 64<<10) {
+			t.Errorf("%s: Load = %v, %s", when, found, rec.State)
+		}
+	}
+	steps("before")
+	slot := ca.ClusterKeySlot(t.Context(), prefix("p")).Val()
+	do(cb, "CLUSTER", "SETSLOT", slot, "IMPORTING", idA)
+	do(ca, "CLUSTER", "SETSLOT", slot, "MIGRATING", idB)
+	steps("before the first key")
+	keys := ca.ClusterGetKeysInSlot(t.Context(), int(slot), 100).Val()
+	if len(keys) < 8 {
+		t.Fatalf("only %d keys: %v", len(keys), keys)
+	}
+	for _, k := range keys {
+		do(ca, "MIGRATE", "127.0.0.1", b.port, k, 0, 5000)
+		steps("after " + k[strings.Index(k, "}")+1:])
+	}
+	do(cb, "CLUSTER", "SETSLOT", slot, "NODE", idB)
+	do(ca, "CLUSTER", "SETSLOT", slot, "NODE", idB)
+	if c := mustClose(t, s, readyArgs(t, inFlight, grant, []byte("raw"))); c.State != canonical.StateReady {
+		t.Errorf("a call in flight over the move: %+v", c)
+	}
+	if g := mustOpen(t, s, args("after")); g.Salt != grant.Salt || g.Left.Calls != 1 {
+		t.Errorf("after the move: %+v", g)
+	}
+	lives(t, cb, 20*time.Minute)
 }

@@ -40,9 +40,14 @@ var (
 	pingScript  = redis.NewScript("#!lua\n" + pingLua)
 )
 
+// names are the keys that a script is sent to a cluster with. They decide the slot, and no such keys exist: a cluster that is moving the slot answers TRYAGAIN to
+// several keys of which one is missing. With one, or with those that the script really uses, it would let the script run on the node where that is not the case yet:
+// a run would begin anew there, and an id that was used be granted again.
+func names(prefix string) []string { return []string{prefix, prefix + "~"} }
+
 // run executes a script by its digest; a server that does not know it yet gets the text.
 func run(ctx context.Context, c redis.UniversalClient, s *redis.Script, prefix string, args ...any) ([]any, error) {
-	return rows(s.Run(ctx, c, []string{prefix}, args...))
+	return rows(s.Run(ctx, c, names(prefix), args...))
 }
 
 // rows is a script's reply; a nil reply has no rows.
@@ -58,10 +63,10 @@ func rows(cmd *redis.Cmd) ([]any, error) {
 func runBeside(ctx context.Context, c redis.UniversalClient, s *redis.Script, prefix, key string, value []byte, until time.Time, args ...any) ([]any, error) {
 	p := c.Pipeline()
 	set := p.Do(ctx, "SET", key, value, "NX", "PXAT", until.UnixMilli())
-	eval := p.EvalSha(ctx, s.Hash(), []string{prefix}, args...)
+	eval := p.EvalSha(ctx, s.Hash(), names(prefix), args...)
 	_, err := p.Exec(ctx)
 	if redis.HasErrorPrefix(eval.Err(), "NOSCRIPT") {
-		return rows(s.Eval(ctx, c, []string{prefix}, args...))
+		return rows(s.Eval(ctx, c, names(prefix), args...))
 	}
 	if e := set.Err(); e != nil && !errors.Is(e, redis.Nil) {
 		return nil, e

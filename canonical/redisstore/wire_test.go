@@ -140,6 +140,14 @@ func TestALostReplyIsRecognised(t *testing.T) {
 	p := newProxy(t, srv)
 	s := srv.store(t, Options{URL: p.url()})
 	mustOpen(t, s, openArgs("warm", "warm"))
+	spec := *openArgs("x", "x").Implicit
+	if _, err := s.OpenRun(t.Context(), key(t, "other", "x").RunKey(), spec, canonical.Registered, canonical.Salt{3}, canonical.Ceilings{}); err != nil { // the server now knows the script
+		t.Fatal(err)
+	}
+	p.lose(1)
+	if info, err := s.OpenRun(t.Context(), key(t, "registered", "x").RunKey(), spec, canonical.Registered, canonical.Salt{4}, canonical.Ceilings{OpenRuns: 3}); err != nil || !info.Active {
+		t.Errorf("OpenRun whose reply was lost = %+v, %v (%v)", info, err, unwrap(err))
+	}
 	for i, size := range []int{10, 64 << 10} {
 		run := fmt.Sprintf("r%d", i)
 		a := openArgs(run, "c")
@@ -341,6 +349,11 @@ func TestEncryptionAtRest(t *testing.T) {
 		}
 	}
 	fresh := write(rotated, "fresh", 100)
+	// A run outlives its records: when their key is gone, the run's calls can still be listed, without the words.
+	list, err := store(testKey(2)).Calls(t.Context(), small.RunKey(), 0, 10)
+	if err != nil || len(list) != 3 || list[0].Call != "small" || list[0].State != canonical.StateReady || list[0].Scope != "" || list[0].Control != nil || list[2].Scope != "query="+canary {
+		t.Errorf("calls after their key was dropped: %+v, %v (%v)", list, err, unwrap(err))
+	}
 	for _, s := range []*Store{sealed, store("")} {
 		_, _, err := s.Load(t.Context(), fresh)
 		wantCode(t, "Load without the key", err, fault.StoreError)
@@ -400,5 +413,32 @@ func TestARawThatDidNotArriveWholeIsNoEvidence(t *testing.T) {
 	mustClose(t, s, k) // the refused CLOSE has cleared the place
 	if rec := mustLoad(t, s, k.Key); !bytes.Equal(rec.Raw, k.Raw) {
 		t.Error("raw came back changed")
+	}
+}
+
+// Where eviction was allowed, Redis may drop a run's lists and keep the run. What is written then must end like everything else.
+func TestWhatWasEvictedDoesNotComeBackForever(t *testing.T) {
+	t.Parallel()
+	srv := startServer(t)
+	s, c := srv.store(t, Options{AllowEviction: true}), srv.admin(t)
+	a := openArgs("r", "c0")
+	mustClose(t, s, readyArgs(t, a, mustOpen(t, s, a), random(64<<10)))
+	keys, err := c.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) < 8 {
+		t.Fatalf("%v %v", keys, err)
+	}
+	for i, k := range keys {
+		if err := c.Unlink(t.Context(), k).Err(); err != nil {
+			t.Fatal(err)
+		}
+		a := openArgs("r", fmt.Sprint("c", i+1))
+		g, err := s.Open(t.Context(), a)
+		if err == nil {
+			_, err = s.Close(t.Context(), readyArgs(t, a, g, []byte("raw")))
+		}
+		if err != nil && fault.CodeOf(err) != fault.StoreError {
+			t.Errorf("after %s: %v", k, err)
+		}
+		lives(t, c, 20*time.Minute)
 	}
 }

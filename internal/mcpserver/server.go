@@ -204,6 +204,11 @@ func (s *Server) serve(ctx context.Context, caller Caller, headerRun string, m *
 			ctx = s.o.Join(ctx, parent)
 		}
 	}
+	if s.o.Join != nil {
+		if parent, ok := text(m.meta.get("traceparent")); ok {
+			ctx = s.o.Join(ctx, parent)
+		}
+	}
 	x := &exchange{s: s, caller: caller, headerRun: headerRun, msg: m}
 	resp := s.mcp.HandleMessage(s.mcp.WithContext(ctx, x), m.forward(s.ids.Add(1)))
 	if x.fail != nil {

@@ -10,6 +10,9 @@ func OpenRun(tx Tx, k canonical.RunKey, spec canonical.RunSpec, mode canonical.M
 	const op = "canonical.OpenRun"
 	now := tx.Now()
 	old, known := tx.Run(k.Run())
+	if known && old.ActiveAt(now) && old.Mode == mode && old.Salt == salt { // sent again after a lost reply: the salt was made for this run
+		return old.Info(k.Principal(), now), nil
+	}
 	if known && (old.ActiveAt(now) || canonical.MintedRun(k.Run())) {
 		return canonical.RunInfo{}, fault.New(fault.InvalidRequest, op, nil).WithHint("the run id is already in use")
 	}

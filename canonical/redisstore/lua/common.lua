@@ -1,4 +1,5 @@
 -- What every step shares. KEYS[1] is the principal's prefix "mg:{hash}:"; every key below it has the same hash tag, so that one script may touch them all.
+-- KEYS[2] is no key at all: see names in script.go.
 --   r:<run>            hash, the newest generation of a run; r:<run>:<gen> an older one that calls in flight still need
 --   <run key>|c |l |f  its calls (hash), their order (list), what it has seen (hash)
 --   i:<run>:<call>     hash, one record        w:<run>:<call>  its raw when that travelled beside the script: 16 bytes that name the call's nonce, then the raw

@@ -70,12 +70,10 @@ else
   call('HSET', r.k, 'uc', I(r.uc), 'uq', I(r.uq))
 end
 call('HSET', r.k .. '|c', 'o:' .. name, cmsgpack.pack({ARGV[6], ARGV[7], I(now), out}))
-call('RPUSH', r.k .. '|l', name)
-if r.uc == 1 then -- the first call has just made both
-  local keep = I(r.x + tonumber(ARGV[27]))
-  call('PEXPIREAT', r.k .. '|c', keep)
-  call('PEXPIREAT', r.k .. '|l', keep)
-end
+-- Who has just made one of them, on the first call or after an eviction, gives it its end.
+local listed, keep = call('RPUSH', r.k .. '|l', name), I(r.x + tonumber(ARGV[27]))
+if listed == 1 then call('PEXPIREAT', r.k .. '|l', keep) end
+if listed == 1 or call('HLEN', r.k .. '|c') == 1 then call('PEXPIREAT', r.k .. '|c', keep) end
 call('HSET', rec, 's', 'P', 'n', ARGV[6], 'g', r.g, 't', ARGV[7], 'q', ARGV[8], 'ql', ARGV[9], 'p', ARGV[10], 'k', r.salt, 'a', I(now), 'x', I(expires))
 call('PEXPIREAT', rec, I(expires))
 if ARGV[5] == '1' then call('SET', P .. 'm:' .. name, r.id, 'PXAT', I(expires)) end
