@@ -60,7 +60,7 @@ func TestGoSDKClient(t *testing.T) {
 			r := newRig(t, onBoundary(t, &echo{name: "query_logs"}, &echo{name: "query_rag"}))
 			s := dial(t, r)
 			ctx := t.Context()
-			if got := s.InitializeResult(); got.ServerInfo.Name != "mcp-gateway" || got.ServerInfo.Version != "1.2.3" || got.Instructions != instructionsText {
+			if got := s.InitializeResult(); got.ServerInfo.Name != "mcp-gateway" || got.ServerInfo.Version != "1.2.3" || got.Instructions != r.instructions(fakeSpecs("query_logs", "query_rag")) {
 				t.Errorf("initialize = %+v", got)
 			}
 			tools, err := s.ListTools(ctx, nil)

@@ -85,3 +85,52 @@ func originKey(o string) string {
 	}
 	return o
 }
+
+// maxHostName is the longest name that DNS knows.
+const maxHostName = 255
+
+// shownHost is a Host header as it may be logged: a well-formed name or address, perhaps with a port, or "". Anything else is a stranger's text.
+func shownHost(host string) string {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ""
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	switch addr, err := netip.ParseAddr(name); {
+	case len(name) > maxHostName || len(port) > 5 || strings.ContainsFunc(port, notDigit):
+		return ""
+	case err == nil && addr.Zone() == "":
+		name = addr.String()
+	default:
+		for label := range strings.SplitSeq(name, ".") {
+			if label == "" || len(label) > 63 || strings.ContainsFunc(label, notInName) {
+				return ""
+			}
+		}
+	}
+	switch {
+	case port != "":
+		return net.JoinHostPort(name, port)
+	case strings.Contains(name, ":"):
+		return "[" + name + "]"
+	}
+	return name
+}
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
+
+func notInName(r rune) bool {
+	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+}
+
+// shownOrigin is an Origin header as it may be logged: scheme and host of a web page, "null", or "".
+func shownOrigin(origin string) string {
+	if origin == "null" { // a page without an origin, such as a file: it cannot be allowed
+		return origin
+	}
+	scheme, host, _ := strings.Cut(origin, "://")
+	if name := shownHost(host); name != "" && (scheme == "http" || scheme == "https") {
+		return scheme + "://" + name
+	}
+	return ""
+}

@@ -103,11 +103,13 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 // admit decides by the request's head alone whether its body is read at all.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, *refused) {
 	if !s.hosts.allows(r.Host) {
+		s.logForeign(r.Context(), &s.foreignHost, "a Host is refused: add the name that clients use, with or without a port, to http.allowed_hosts", keyHost, shownHost(r.Host))
 		return Caller{}, refuse(http.StatusForbidden, "The Host is not allowed.")
 	}
 	origin := r.Header.Values("Origin")
 	if len(origin) > 0 {
 		if _, ok := s.orig[originKey(origin[0])]; !ok || len(origin) > 1 {
+			s.logForeign(r.Context(), &s.foreignOrigin, "an Origin is refused: add that of the web page to http.allowed_origins if it may use this gateway", keyOrigin, shownOrigin(origin[0]))
 			return Caller{}, refuse(http.StatusForbidden, "The Origin is not allowed.")
 		}
 		h := w.Header()

@@ -2,18 +2,11 @@ package mcpserver
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
-
-//go:embed instructions.md
-var instructionsText string
-
-//go:embed diagnose.md
-var diagnoseText string
 
 const promptDiagnose = "diagnose"
 
@@ -40,7 +33,12 @@ func (s *Server) prompt(ctx context.Context, _ mcp.GetPromptRequest) (*mcp.GetPr
 		return nil, nil
 	}
 	return mcp.NewGetPromptResult("Diagnose an incident", []mcp.PromptMessage{
-		mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(fillDiagnose(s.o.Diagnose, x.msg.texts)))}), nil
+		mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(fillDiagnose(s.steps(x.caller), x.msg.texts)))}), nil
+}
+
+// steps is the prompt's text with the steps that the caller's tools allow.
+func (s *Server) steps(c Caller) string {
+	return strings.ReplaceAll(s.o.Diagnose, "{steps}", steps(s.o.Core.Specs(c.Grants)))
 }
 
 // fillDiagnose puts the arguments in their places. They are inserted once and not read again, so one cannot bring in another.

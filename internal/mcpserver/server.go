@@ -79,9 +79,9 @@ const (
 type Options struct {
 	Name    string // "" is mcp-gateway
 	Version string
-	// Instructions tell the model how to work with the tools; "" is the built-in text. Clients cut it at 2 KiB.
+	// Instructions tell the model how to work with the tools; "" is the built-in text, made for the tools that the caller gets. Clients cut it at 2 KiB.
 	Instructions string
-	// Diagnose is the text of the prompt of that name, with the places {incident}, {service} and {since}; "" is the built-in text.
+	// Diagnose is the text of the prompt of that name, with the places {incident}, {service}, {since} and {steps}; "" is the built-in text.
 	Diagnose string
 
 	Core     Core
@@ -129,6 +129,8 @@ type Server struct {
 	bodies   *slots // HTTP bodies being read: apart from the calls, so that slow senders do not hold calls up
 	draining atomic.Bool
 	ids      atomic.Uint64
+
+	foreignHost, foreignOrigin sparse // lines about who was turned away at the door
 }
 
 // New checks the options and builds the server.
@@ -138,7 +140,6 @@ func New(o Options) (*Server, error) {
 	}
 	setDefault(&o.Name, "mcp-gateway")
 	setDefault(&o.Version, "dev")
-	setDefault(&o.Instructions, instructionsText)
 	setDefault(&o.Diagnose, diagnoseText)
 	setDefault(&o.HTTP.Path, "/mcp")
 	setDefault(&o.MaxMessage, DefaultMaxMessage)
@@ -167,8 +168,7 @@ func New(o Options) (*Server, error) {
 	}
 	// No list ever changes under a client's eyes and nothing can be subscribed, so no capability promises notifications; SDK validation and recovery stay off because
 	// both would tell the model what mcp-go thinks.
-	s.mcp = server.NewMCPServer(o.Name, o.Version, server.WithInstructions(o.Instructions),
-		server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))
+	s.mcp = server.NewMCPServer(o.Name, o.Version, server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))
 	s.mcp.AddPrompt(diagnosePrompt(), s.prompt)
 	return s, nil
 }
@@ -211,7 +211,7 @@ func (s *Server) serve(ctx context.Context, caller Caller, headerRun string, m *
 	if x.fail != nil {
 		return errorReply(m.id, x.fail)
 	}
-	r = encodeResponse(m, resp)
+	r = encodeResponse(m, x.introduce(resp))
 	r.notes = x.drain()
 	return r
 }
