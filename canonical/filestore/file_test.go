@@ -240,6 +240,15 @@ func TestEncryptionAtRest(t *testing.T) {
 			t.Errorf("Load = %v, %v (%v)", found, err, unwrap(err))
 		}
 	}
+	// What an observation found is sealed with it: who may write into the file cannot make "found" a "nothing there", nor a part the whole.
+	for _, set := range []string{"evidence = 'NO_EVIDENCE'", "evidence = 'EVIDENCE_FOUND', truncated = 1", "truncated = 0"} {
+		if _, err := sealed.db.ExecContext(t.Context(), "UPDATE records SET "+set); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := sealed.Load(t.Context(), key(t, "r", "c")); found != (set == "truncated = 0") || found != (err == nil) {
+			t.Errorf("Load after %s = %v, %v", set, found, err)
+		}
+	}
 	write(t, rotated, "fresh", canary)
 	// A run outlives its records: when their key is gone, the run's calls can still be listed, without the words.
 	list, err := store(testKey(2)).Calls(t.Context(), key(t, "r", "c").RunKey(), 0, 10)

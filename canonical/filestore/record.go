@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 	"github.com/seed-069badc9/mcp-gateway/canonical/internal/steps"
@@ -33,9 +34,14 @@ func (t *tx) AddRecord(r *steps.Record) {
 func (t *tx) Finish(r *steps.Record) {
 	var raw, obs []byte
 	if r.State == canonical.StateReady {
-		raw, obs = t.seal(r.Raw, r.Run, r.Call, "raw"), t.seal(r.Observation, r.Run, r.Call, "observation")
+		raw, obs = t.seal(r.Raw, r.Run, r.Call, "raw"), t.seal(r.Observation, observation(r.Run, r.Call, r.Evidence, r.Truncated)...)
 	}
 	t.exec(setRecord, r.Target, t.marshal(r.Closed), string(r.State), r.Evidence, r.Code, raw, obs, r.Truncated, r.CompletedAt.UnixMilli(), t.owner, r.Run, r.Call)
+}
+
+// observation is the place of one: what it found and whether it is all are sealed with it, so that neither can be changed beside it.
+func observation(run, call, evidence string, truncated bool) []string {
+	return []string{run, call, "observation", evidence, strconv.FormatBool(truncated)}
 }
 
 // load reads a whole record.
@@ -49,9 +55,9 @@ func (t *tx) load(run, call string) (rec canonical.Record, found bool) {
 	for _, v := range []struct {
 		to     *[]byte
 		stored []byte
-		field  string
-	}{{&rec.Request, request, "request"}, {&rec.Raw, raw, "raw"}, {&rec.Observation, obs, "observation"}} {
-		value, err := t.unseal(v.stored, run, call, v.field)
+		place  []string
+	}{{&rec.Request, request, []string{run, call, "request"}}, {&rec.Raw, raw, []string{run, call, "raw"}}, {&rec.Observation, obs, observation(run, call, rec.Evidence, rec.Truncated)}} {
+		value, err := t.unseal(v.stored, v.place...)
 		if err != nil {
 			t.fail(err)
 			return canonical.Record{}, false

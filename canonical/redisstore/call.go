@@ -141,7 +141,7 @@ func (s *Store) Close(ctx context.Context, a canonical.CloseArgs) (canonical.Clo
 		if raw, err = s.pack.store(tag, s.ring, a.Raw, owner, id, call, "raw"); err != nil {
 			return fail(err)
 		}
-		if obs, err = s.pack.store(nil, s.ring, a.Observation, owner, id, call, "observation"); err != nil {
+		if obs, err = s.pack.store(nil, s.ring, a.Observation, observation(owner, id, call, a.Evidence.String(), a.Truncated)...); err != nil {
 			return fail(err)
 		}
 		place, inlined = "i", raw[len(tag):]
@@ -228,12 +228,17 @@ func (s *Store) record(row []any, owner, run, call string) (rec canonical.Record
 		to     *[]byte
 		stored string
 		place  []string
-	}{{&rec.Request, request, []string{owner, call, "request"}}, {&rec.Raw, raw, []string{owner, run, call, "raw"}}, {&rec.Observation, obs, []string{owner, run, call, "observation"}}} {
+	}{{&rec.Request, request, []string{owner, call, "request"}}, {&rec.Raw, raw, []string{owner, run, call, "raw"}}, {&rec.Observation, obs, observation(owner, run, call, rec.Evidence, rec.Truncated)}} {
 		if *v.to, err = s.pack.load(s.ring, v.stored, v.place...); err != nil {
 			return rec, false, err
 		}
 	}
 	return rec, true, nil
+}
+
+// observation is the place of one: what it found and whether it is all are sealed with it, so that neither can be changed beside it.
+func observation(owner, run, call, evidence string, truncated bool) []string {
+	return []string{owner, run, call, "observation", evidence, flag(truncated)}
 }
 
 // Load reads one record.

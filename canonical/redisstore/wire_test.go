@@ -364,6 +364,18 @@ func TestEncryptionAtRest(t *testing.T) {
 	}
 	_, _, err = sealed.Load(t.Context(), plain)
 	wantCode(t, "Load of a record that is not sealed", err, fault.StoreError)
+	// What an observation found is sealed with it: who may write into the server cannot make "found" a "nothing there", nor a part the whole.
+	for field, lie := range map[string]string{"e": "NO_EVIDENCE", "u": "1"} {
+		was := c.HGet(t.Context(), recordKey(small), field).Val()
+		for _, value := range []string{lie, was} {
+			if err := c.HSet(t.Context(), recordKey(small), field, value).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if _, found, err := sealed.Load(t.Context(), small); (value == was) != (found && err == nil) {
+				t.Errorf("Load with %s %q in place of %q = %v, %v", field, value, was, found, err)
+			}
+		}
+	}
 	// A sealed value moved into another record does not open there.
 	obs := c.HGet(t.Context(), recordKey(small), "o").Val()
 	if err := c.HSet(t.Context(), recordKey(big), "o", obs).Err(); err != nil {
