@@ -198,8 +198,26 @@ func TestEqualStacksAreShownOnceAPattern(t *testing.T) {
 			}
 		}
 	}
-	if shown != 1 || len(o.Events) < 20 || !strings.Contains(o.Note, "shown once") {
+	if shown != 1 || len(o.Events) != 12 || !strings.Contains(o.Note, "shown once") {
 		t.Errorf("%d stacks in %d events, note %q", shown, len(o.Events), o.Note)
+	}
+}
+
+// A flood of one message took sixty places of an observation that nobody reads twice.
+func TestAFloodOfOnePatternIsShownByADozen(t *testing.T) {
+	t.Parallel()
+	line := func(i int) string {
+		return fmt.Sprintf("2026-01-01 11:%02d:00 ERROR [main] shop.Pay - order %d declined", i%60, i)
+	}
+	for _, c := range []struct {
+		n     int
+		limit string
+		want  int
+	}{{60, "", 60}, {61, "", 12}, {400, "", 12}, {400, `,"limit":40`, 40}} {
+		o := observe(t, textLines(c.n, line), c.limit)
+		if len(o.Events) != c.want || o.Patterns[0].Count != int64(c.n) {
+			t.Errorf("%d lines%s: %d events, %d counted, want %d", c.n, c.limit, len(o.Events), o.Patterns[0].Count, c.want)
+		}
 	}
 }
 

@@ -295,6 +295,14 @@ func (p *projector) values(views []PatternView, shown []bool, order []int, room 
 	}
 }
 
+const (
+	// plenty is how many events are shown one by one whatever they are, room permitting.
+	plenty = 60
+	// alike is how many of one group are shown when there are more: two dozen lines that differ in a number cost a model's context and tell it nothing that the
+	// pattern's count, span and values do not. A caller that wants them sets limit.
+	alike = 12
+)
+
 // showEvents adds events in the order of what they explain and then puts them into the order of time.
 func (p *projector) showEvents() {
 	limit := p.req.Limit
@@ -302,6 +310,7 @@ func (p *projector) showEvents() {
 		limit = maxSample
 	}
 	p.stacks = make(map[string]bool)
+	shown := make([]int, len(p.groups))
 	picks := sample(p.groups, p.events)
 	wide := min(max(p.room/max(min(len(picks), 24), 1), 400), 6000)
 	misses := 0
@@ -309,7 +318,8 @@ func (p *projector) showEvents() {
 		if len(p.picked) == limit {
 			break
 		}
-		if _, ok := p.ids[p.events[i].Group]; !ok {
+		g := p.events[i].Group
+		if _, ok := p.ids[g]; !ok || p.req.Limit == 0 && p.raw.Total > plenty && shown[g] >= alike {
 			continue
 		}
 		v, cut := p.event(i, wide)
@@ -328,6 +338,7 @@ func (p *projector) showEvents() {
 		if v.Stack != "" {
 			p.stacks[stackKey(p.events[i].Group, v.Stack)] = true
 		}
+		shown[g]++
 		p.picked = append(p.picked, pickedEvent{i, v})
 	}
 	slices.SortFunc(p.picked, func(a, b pickedEvent) int { return a.index - b.index })

@@ -41,7 +41,7 @@ type Request struct {
 	From   time.Time  `json:"from"`
 	To     time.Time  `json:"to"`
 	Now    time.Time  `json:"now"`
-	Limit  int        `json:"limit,omitempty"` // events shown; 0: as many as fit
+	Limit  int        `json:"limit,omitempty"` // events shown; 0: as many as fit, of a flood a dozen of one pattern
 }
 
 // TopicUse is a topic of a request and how its events are shown.

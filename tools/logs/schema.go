@@ -12,7 +12,7 @@ var (
 "to":{"type":"string","description":"end, exclusive: RFC3339, -5m or now; default now"},
 "around":{"type":"string","description":"a time, such as an event's: what happened beside it in all topics; instead of from and to"},
 "window":{"type":"string","description":"how far around reaches in both directions, as in 2m; default 5m"},
-"limit":{"type":"integer","minimum":1,"maximum":500,"description":"events shown at most; default as many as fit"}}}`)
+"limit":{"type":"integer","minimum":1,"maximum":500,"description":"events shown at most; default as many as fit, of a flood a dozen of one pattern"}}}`)
 
 	outputSchema = json.RawMessage(`{"type":"object","additionalProperties":false,"required":["tool_call_id","run_id","evidence_status","truncated","scope","patterns","events"],"properties":{
 "tool_call_id":{"type":"string"},"run_id":{"type":"string"},"evidence_status":{"type":"string","enum":["EVIDENCE_FOUND","NO_EVIDENCE"]},
