@@ -62,11 +62,17 @@ func budgetsAreExact(t *testing.T, s *shop) {
 	const n = parallelCalls
 	one := all[0].must("after", "measure", "query_mysql", orders("mark-00"))
 	size := int64(len(one.text)) + int64(len("bytes")-len("after")) + int64(len("call-00")-len("measure"))
+	rec, found, err := w.direct.Load(t.Context(), w.key("after", "measure"))
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	raw := len(rec.Raw)
 	for _, c := range []struct {
 		run    string
 		limits map[string]any
 		want   int
 	}{
+		{"raws-", map[string]any{"raw_bytes": 6*raw + raw/2}, 6},
 		{"calls", map[string]any{"calls": 7}, 7},
 		{"bytes", map[string]any{"observation_bytes": 5*size + size/2}, 5},
 		{"query", map[string]any{"request_bytes": 9*one.args + one.args/2}, 9},
