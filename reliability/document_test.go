@@ -85,7 +85,7 @@ In every cell "store" is Redis and "backend" the shop's database unless the faul
 
 ## Three replicas over one store
 
-- %d calls at once against a budget of calls, of request bytes and of observation bytes: exactly as many are served as the budget pays for, the others are BUDGET_EXHAUSTED.
+- %d calls at once against a budget of calls, of request, raw and observation bytes: exactly as many are served as the budget pays for, the others are BUDGET_EXHAUSTED.
 - The same call id at all three at once wins once, and the backend is asked once.
 - A call costs two round trips to the store, a verification one, on each of them.
 - A record that all of them read all the time ends on time and does not come back.
