@@ -2,8 +2,11 @@ package evidence
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 )
@@ -40,18 +43,15 @@ const (
 )
 
 // CheckDraft reads a report in Markdown and decides every citation in it. run is the run that its tool_call_ids belong to; ids minted by the gateway name their run
-// themselves. Grammar: [ev:ID], [ev:ID#e3], [ev:ID#r3.status=FAILED], [ev:ID#absent]; the words it relies on stand beside it in "…", “…”, 「…」, «…» or a > block.
-// What a reader would take for a citation and is none to the letter, such as [еv:ID] with a Cyrillic е, is listed as INVALID_CITATION. Anything else in brackets
-// is no citation. Each record is read once for a draft. ok is false when the draft is larger than MaxDraft or cites more than 2,000 times.
+// themselves. Grammar: [ev:ID], [ev:ID#e3], [ev:ID#r3.status=FAILED], [ev:ID#absent]; the words it relies on stand beside it in quotation marks of any language or
+// in a > block. What a reader would take for a citation and is none to the letter, such as [еv:ID] with a Cyrillic е, is listed as INVALID_CITATION. Anything else
+// in brackets is no citation. Each record is read once for a draft. ok is false when the draft cannot be read as one: see DraftProblem.
 func (g *Guard) CheckDraft(ctx context.Context, caller Caller, markdown string) (d Draft, ok bool) {
 	d = Draft{Citations: []DraftCitation{}, Uncited: []Passage{}}
-	if len(markdown) > MaxDraft {
+	if DraftProblem(markdown) != "" {
 		return d, false
 	}
 	text := plainText(markdown)
-	if strings.Count(text, "[ev:") > maxDraftCitations {
-		return d, false
-	}
 	groups, uncited := readDraft(text)
 	d.Uncited = append(d.Uncited, uncited...)
 	once := &Guard{r: &readOnce{r: g.r, seen: map[string]reading{}}, replayer: g.replayer}
@@ -64,6 +64,7 @@ func (g *Guard) CheckDraft(ctx context.Context, caller Caller, markdown string) 
 		d.Citations = append(d.Citations, cs...)
 		d.Uncited = append(d.Uncited, loose...)
 	}
+	slices.SortStableFunc(d.Uncited, func(a, b Passage) int { return a.Line - b.Line })
 	seen := false
 	d.OK = true
 	for _, c := range d.Citations {
@@ -72,6 +73,24 @@ func (g *Guard) CheckDraft(ctx context.Context, caller Caller, markdown string) 
 	}
 	d.OK = d.OK && seen
 	return d, true
+}
+
+// DraftProblem says why a text cannot be checked as a draft, "" when it can. Text in another encoding is refused: the signs around its quotes cannot be read, and a
+// citation whose quote nobody sees would pass.
+func DraftProblem(markdown string) string {
+	switch {
+	case len(markdown) > MaxDraft:
+		return fmt.Sprintf("is larger than %d KiB", MaxDraft>>10)
+	case strings.HasPrefix(markdown, "\xff\xfe"), strings.HasPrefix(markdown, "\xfe\xff"), strings.ContainsRune(markdown, 0):
+		return "is not UTF-8 but UTF-16, it seems; convert it: iconv -f utf-16 -t utf-8"
+	case !utf8.ValidString(markdown):
+		return "is not UTF-8; convert it from the encoding it was written in, as in: iconv -f gb18030 -t utf-8"
+	case strings.Contains(markdown, "\x1b$"):
+		return "is not UTF-8 but ISO-2022, it seems; convert it: iconv -f iso-2022-jp -t utf-8"
+	case strings.Count(plainText(markdown), "[ev:") > maxDraftCitations:
+		return fmt.Sprintf("cites more than %d times", maxDraftCitations)
+	}
+	return ""
 }
 
 // readOnce reads each record once: a draft cites few calls many times, and all its citations of one call are held against the same reading.
@@ -105,7 +124,7 @@ func (o *readOnce) FindCall(ctx context.Context, principal, call string) (canoni
 // group is citations that stand side by side, with the quotes that belong to them.
 type group struct {
 	marks  []mark
-	quotes []Passage
+	quotes []quotation
 }
 
 // mark is one citation as written, or what only looks like one.
@@ -119,12 +138,6 @@ type mark struct {
 // decideGroup decides the citations of a group. A quote beside several citations has to be in one of them; the others then stand for themselves.
 func (g *Guard) decideGroup(ctx context.Context, caller Caller, gr group) (out []DraftCitation, uncited []Passage) {
 	plain := func(m mark) DraftCitation { return g.quoted(ctx, caller, m, "") }
-	if len(gr.quotes) == 0 {
-		for _, m := range gr.marks {
-			out = append(out, plain(m))
-		}
-		return out, nil
-	}
 	for _, q := range gr.quotes {
 		with := make([]DraftCitation, len(gr.marks))
 		found, absent := false, true
@@ -138,10 +151,17 @@ func (g *Guard) decideGroup(ctx context.Context, caller Caller, gr group) (out [
 				with[i] = plain(m)
 			}
 		}
-		if absent && !inScope(with, q.Text) {
-			uncited = append(uncited, q)
+		if absent && !inScope(with, q.Text) || q.soft && !absent && !found {
+			uncited = append(uncited, q.Passage)
 		}
-		out = append(out, with...)
+		if !q.soft || found {
+			out = append(out, with...)
+		}
+	}
+	if len(out) == 0 {
+		for _, m := range gr.marks {
+			out = append(out, plain(m))
+		}
 	}
 	return out, uncited
 }

@@ -30,7 +30,7 @@ func TestDrafts(t *testing.T) {
 				t.Fatal("the draft is too large")
 			}
 			if diff := cmp.Diff(string(ar.Files[1].Data), tell(d)); diff != "" {
-				t.Error(diff)
+				t.Errorf("%s\ngot:\n%s", diff, tell(d))
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func FuzzDraft(f *testing.F) {
 	f.Add("- [ev:nope#r1.a=b][ev:nope#absent]\n\"")
 	fx := newFixture(f)
 	f.Fuzz(func(t *testing.T, s string) {
-		if strings.Contains(s, "logs") || strings.Contains(s, "sql") || strings.Contains(s, "none") || strings.Contains(s, "tc_") {
+		if strings.Contains(s, "logs") || strings.Contains(s, "sql") || strings.Contains(s, "none") || strings.Contains(s, "zh") || strings.Contains(s, "doc") || strings.Contains(s, "searched") || strings.Contains(s, "tc_") {
 			return
 		}
 		d, _ := fx.guard.CheckDraft(t.Context(), evidence.Caller{Principal: "alice", Run: "r1"}, s)

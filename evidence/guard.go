@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 )
@@ -260,7 +259,7 @@ func (c claim) find(cited []item) string {
 // usable tells whether every piece of a quote is long enough to stand on its own, or one whole cell.
 func usable(cited []item, pieces []string) bool {
 	for _, p := range pieces {
-		if utf8.RuneCountInString(p) < minQuote && !anyWholeCell(cited, p) {
+		if width(p) < minQuote && !anyWholeCell(cited, p) {
 			return false
 		}
 	}

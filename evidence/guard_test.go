@@ -29,6 +29,8 @@ const (
 	docObs      = `{"tool_call_id":"doc","run_id":"r1","evidence_status":"EVIDENCE_FOUND","truncated":false,"scope":{"datasource":"shop","tables":["shop.users"]},
 "columns":[{"name":"id","type":"int"},{"name":"profile","type":"json"},{"name":"a","type":"int"},{"name":"a","type":"int"},{"name":"a~2","type":"int"}],
 "rows":[[5,{"tier":"gold","age":21,"note":"paid <secret> \"twice\" at 10:00+08:00"},1,2,3],[6,"error 500 at five past five",1,2,3]]}`
+	zhObs = `{"tool_call_id":"zh","run_id":"r1","evidence_status":"EVIDENCE_FOUND","truncated":false,"scope":{"topics":["pay"]},"patterns":[],
+"events":[{"id":"e1","level":"ERROR","message":"支付失败：网关超时 order=7","pattern":"p1"},{"id":"e2","message":"決済に失敗しました","pattern":"p1"},{"id":"e3","message":"결제실패 ｶﾀｶﾅ ㅋㅋㅋㅋ","pattern":"p1"}]}`
 	emptyObs = `{"tool_call_id":"none","run_id":"r1","evidence_status":"NO_EVIDENCE","truncated":false,"scope":{"topics":["checkout"]},"patterns":[],"events":[]}`
 )
 
@@ -64,6 +66,7 @@ func newFixture(t testing.TB) fixture {
 	ready("none", emptyObs, canonical.None)
 	ready("searched", searchedObs, canonical.None)
 	ready("doc", docObs, canonical.Found)
+	ready("zh", zhObs, canonical.Found)
 	ready(f.minted, logsObs, canonical.Found)
 	open(t, l, "alice", "r1", "pending")
 	if _, err := open(t, l, "alice", "r1", "failed").Fail(t.Context(), fault.BackendError, "", "", nil); err != nil {
@@ -160,6 +163,19 @@ func TestVerdicts(t *testing.T) {
 		{"evidence://r1/doc?quote=at+10:00+08:00", R, evidence.QuoteNotFound, evidence.Content},
 		{"evidence://r1/doc?quote=at%2010:00+08:00", S, evidence.OK, evidence.Content},
 		{"evidence://r1/doc?quote=error+500+at+five", S, evidence.OK, evidence.Content},
+		// An East Asian character counts as two: four are a phrase, three and a letter are not; half-width kana and single jamo are letters.
+		{"evidence://r1/zh" + q("item", "e1", "quote", "支付失败"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/zh" + q("item", "e1", "quote", "支付成功"), R, evidence.QuoteNotFound, evidence.Content},
+		{"evidence://r1/zh" + q("item", "e2", "quote", "決済に失"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/zh" + q("item", "e3", "quote", "결제실패"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/zh" + q("item", "e1", "quote", "网关超时 o"), S, evidence.OK, evidence.Content},
+		{"evidence://r1/zh" + q("item", "e1", "quote", "支付"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/zh" + q("item", "e1", "quote", "付失败："), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/zh" + q("item", "e1", "quote", "失败"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/zh" + q("item", "e3", "quote", "ｶﾀｶﾅ"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/zh" + q("item", "e3", "quote", "ㅋㅋㅋㅋ"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/absent" + q("quote", "支付失"), R, evidence.InvalidCitation, evidence.Existence},
+		{"evidence://r1/absent" + q("quote", "支付失败"), R, evidence.NotFound, evidence.Existence},
 		// malformed
 		{"", R, evidence.InvalidCitation, evidence.Existence},
 		{"http://r1/logs", R, evidence.InvalidCitation, evidence.Existence},

@@ -13,6 +13,7 @@ import (
 // Lines keep their numbers.
 func plainText(markdown string) string {
 	s := strings.ReplaceAll(strings.ReplaceAll(markdown, "\r\n", "\n"), "\r", "\n")
+	s = htmlQuotes(s)
 	if strings.Contains(s, "&") {
 		lines := strings.Split(s, "\n")
 		for i, l := range lines {
@@ -26,6 +27,61 @@ func plainText(markdown string) string {
 		}
 		return r
 	}, s)
+}
+
+var (
+	quoteTag    = regexp.MustCompile(`(?i)<(/?)q(?:\s[^<>]*)?>`)
+	blockTag    = regexp.MustCompile(`(?i)<blockquote(?:\s[^<>]*)?>`)
+	blockTagEnd = regexp.MustCompile(`(?i)</blockquote\s*>`)
+	hidingTag   = regexp.MustCompile(`(?i)\b(?:hidden|style|aria-hidden)\b`)
+)
+
+// htmlQuotes writes quotes of HTML as those of Markdown: a reader sees no difference. Tags that may hide what they hold stay.
+func htmlQuotes(s string) string {
+	if !strings.Contains(s, "<") {
+		return s
+	}
+	s = quoteTag.ReplaceAllStringFunc(s, func(tag string) string {
+		switch {
+		case hidingTag.MatchString(tag):
+			return tag
+		case strings.HasPrefix(tag, "</"):
+			return "”"
+		}
+		return "“"
+	})
+	lines := strings.Split(s, "\n")
+	open, last := false, 0
+	for i, l := range lines {
+		if blockTagEnd.MatchString(l) {
+			last = i
+		}
+	}
+	for i, l := range lines {
+		if open && i > last && strings.TrimSpace(l) == "" { // never closed: the paragraph
+			open = false
+			continue
+		}
+		m := blockTag.FindStringIndex(l)
+		if !open && (m == nil || hidingTag.MatchString(l[m[0]:m[1]])) {
+			continue
+		}
+		begins := !open
+		open = true
+		if begins {
+			l = l[:m[0]] + "“" + l[m[1]:]
+		}
+		if e := blockTagEnd.FindStringIndex(l); e != nil {
+			open = false
+			l = l[:e[0]] + "”" + l[e[1]:]
+		}
+		if begins && !open { // on one line
+			lines[i] = l
+			continue
+		}
+		lines[i] = "> " + strings.NewReplacer("“", "", "”", "").Replace(l)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // block is a paragraph, a list item, a heading, fenced code or a > block.
@@ -81,7 +137,8 @@ func blocks(markdown string) (out []block) {
 			}
 			cur.lines = append(cur.lines, inner)
 			continue
-		case cur == nil, listItem.MatchString(l), heading.MatchString(l), rule.MatchString(l), cur.quoted && cur.lines[len(cur.lines)-1] == "":
+		case cur == nil, listItem.MatchString(l), heading.MatchString(l), rule.MatchString(l), noteDefinition.MatchString(l), strings.HasPrefix(trimmed, "|"),
+			cur.quoted && cur.lines[len(cur.lines)-1] == "": // each row of a table is one
 			start(block{})
 		}
 		cur.lines = append(cur.lines, l)

@@ -1,43 +1,62 @@
 package evidence
 
 import (
+	"regexp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
+
+// quotation is a passage shown as quoted. A soft one may be none: it counts when it is found and is reported as uncited when it is not.
+type quotation struct {
+	Passage
+	soft bool
+}
 
 // readDraft finds the groups of citations, each with the quotes beside it.
 func readDraft(text string) (groups []group, uncited []Passage) {
 	all := blocks(text)
 	lines := lineStarts(text)
 	hidden := hiddenLines(text, lines)
-	own := make([][]group, len(all))      // groups of each block
-	waiting := make([]*Passage, len(all)) // > blocks without a citation inside
+	notes := footnotes(all)
+	own := make([][]group, len(all))        // groups of each block
+	waiting := make([]*quotation, len(all)) // > blocks and code without a citation inside
+	noted := map[int][]quotation{}          // quotes beside a reference to a footnote, by its block
 	for i, b := range all {
-		var loose []Passage
-		own[i], loose = b.read(hidden)
-		if b.quoted && len(own[i]) == 0 && len(loose) == 1 {
+		var loose []quotation
+		own[i], loose = b.read(hidden, notes, noted)
+		switch {
+		case b.code && len(own[i]) == 0:
+			waiting[i] = &quotation{Passage{b.line, strings.TrimSpace(strings.Join(b.lines, "\n"))}, true}
+		case b.quoted && len(own[i]) == 0 && len(loose) == 1:
 			waiting[i] = &loose[0]
-			continue
+		default:
+			for _, q := range loose {
+				uncited = append(uncited, q.Passage)
+			}
 		}
-		uncited = append(uncited, loose...)
 	}
-	// A > block without a citation belongs to the block that follows it, else to the one before.
+	for i, qs := range noted {
+		last := &own[i][len(own[i])-1]
+		last.quotes = append(last.quotes, qs...)
+	}
+	// A > block without a citation belongs to the block that follows it, else to the one before. Code is quoted only if the next block begins with its citation.
 	for i, p := range waiting {
+		next := i+1 < len(all) && len(own[i+1]) > 0
 		switch {
 		case p == nil:
-		case i+1 < len(all) && len(own[i+1]) > 0:
+		case p.soft:
+			if next && strings.HasPrefix(strings.TrimSpace(all[i+1].lines[0]), "[ev:") {
+				own[i+1][0].quotes = append(own[i+1][0].quotes, *p)
+			}
+		case next:
 			own[i+1][0].quotes = append(own[i+1][0].quotes, *p)
 		case i > 0 && len(own[i-1]) > 0:
 			last := &own[i-1][len(own[i-1])-1]
 			last.quotes = append(last.quotes, *p)
 		default:
-			uncited = append(uncited, *p)
+			uncited = append(uncited, p.Passage)
 		}
 	}
 	for _, g := range own {
@@ -48,6 +67,24 @@ func readDraft(text string) (groups []group, uncited []Passage) {
 	}
 	slices.SortStableFunc(groups, func(a, b group) int { return a.marks[0].line - b.marks[0].line })
 	return groups, uncited
+}
+
+var (
+	noteDefinition = regexp.MustCompile(`^ {0,3}(\[\^[^\]\s]+\]):`)
+	noteReference  = regexp.MustCompile(`\[\^[^\]\s]+\]`)
+)
+
+// footnotes gives the blocks of the footnotes that cite, by label.
+func footnotes(all []block) map[string]int {
+	out := map[string]int{}
+	for i, b := range all {
+		if m := noteDefinition.FindStringSubmatch(b.lines[0]); m != nil && !b.code && !b.quoted && markGrammar.MatchString(strings.Join(b.lines, "\n")) {
+			if _, dup := out[m[1]]; !dup {
+				out[m[1]] = i
+			}
+		}
+	}
+	return out
 }
 
 // lineStarts gives the offset of each line.
@@ -75,12 +112,13 @@ func hiddenLines(text string, starts []int) map[mark]int {
 	return out
 }
 
-// read finds the groups of one block and the quotes that belong to none.
-func (b block) read(hidden map[mark]int) (groups []group, loose []Passage) {
+// read finds the groups of one block and the quotes that belong to none. Those beside a reference to a footnote that cites go into noted.
+func (b block) read(hidden map[mark]int, notes map[string]int, noted map[int][]quotation) (groups []group, loose []quotation) {
 	text := strings.Join(b.lines, "\n")
 	lines := lineStarts(text)
 	lineAt := func(off int) int { return b.line + lineOf(lines, off) - 1 }
 	marks := markGrammar.FindAllStringIndex(text, -1)
+	var starts []int // of groups
 	for i, m := range marks {
 		mk := mark{line: lineAt(m[0]), text: text[m[0]:m[1]]}
 		if hidden[mk] > 0 {
@@ -92,15 +130,15 @@ func (b block) read(hidden map[mark]int) (groups []group, loose []Passage) {
 			last.marks = append(last.marks, mk)
 			continue
 		}
-		groups = append(groups, group{marks: []mark{mk}})
+		groups, starts = append(groups, group{marks: []mark{mk}}), append(starts, m[0])
 	}
 	if b.quoted {
 		if p := b.words(); p.Text != "" {
 			if len(groups) == 0 {
-				return nil, []Passage{p}
+				return nil, []quotation{{Passage: p}}
 			}
 			for i := range groups {
-				groups[i].quotes = []Passage{p}
+				groups[i].quotes = []quotation{{Passage: p}}
 			}
 		}
 		return groups, nil
@@ -108,18 +146,42 @@ func (b block) read(hidden map[mark]int) (groups []group, loose []Passage) {
 	if b.code && len(groups) == 0 {
 		return nil, nil // words in code are no claim
 	}
-	starts := groupStarts(marks, text)
-	for _, q := range quoteSpans(text, len(groups) > 0) {
-		p := Passage{lineAt(q[0]), strings.TrimSpace(markGrammar.ReplaceAllString(text[q[0]:q[1]], ""))}
-		if p.Text == "" {
+	var refs []int // references to footnotes that cite
+	var refBlock []int
+	for _, m := range noteReference.FindAllStringIndex(text, -1) {
+		if at, ok := notes[text[m[0]:m[1]]]; ok && (m[0] > 0 || !noteDefinition.MatchString(text)) {
+			refs, refBlock = append(refs, m[0]), append(refBlock, at)
+		}
+	}
+	spans := quoteSpans(text, len(groups)+len(refs) > 0)
+	for _, sp := range spans {
+		q := quotation{Passage{lineAt(sp.from), bare(text[sp.from:sp.to])}, sp.soft}
+		if q.Text == "" {
 			continue
 		}
-		if g := nextGroup(starts, q); g >= 0 {
-			groups[g].quotes = append(groups[g].quotes, p)
-		} else if len(groups) > 0 {
-			groups[len(groups)-1].quotes = append(groups[len(groups)-1].quotes, p)
-		} else if utf8.RuneCountInString(p.Text) >= minQuote {
-			loose = append(loose, p)
+		g, r := sort.SearchInts(starts, sp.from), sort.SearchInts(refs, sp.from)
+		switch {
+		case sp.lone, len(starts)+len(refs) == 0:
+			if !sp.soft && width(q.Text) >= minQuote {
+				loose = append(loose, q)
+			}
+		case r < len(refs) && (g == len(starts) || refs[r] < starts[g]):
+			noted[refBlock[r]] = append(noted[refBlock[r]], q)
+		case g < len(starts):
+			groups[g].quotes = append(groups[g].quotes, q)
+		case len(refs) > 0 && (len(starts) == 0 || refs[len(refs)-1] > starts[len(starts)-1]):
+			noted[refBlock[len(refs)-1]] = append(noted[refBlock[len(refs)-1]], q)
+		default:
+			groups[len(groups)-1].quotes = append(groups[len(groups)-1].quotes, q)
+		}
+	}
+	if len(groups) > 0 && strings.ContainsRune(text, utf8.RuneError) {
+		// What was read in the wrong encoding has lost its quotation marks: the words have to be found as they stand.
+		for _, part := range outside(text, spans) {
+			if words := strings.TrimSpace(text[part[0]:part[1]]); strings.ContainsRune(words, utf8.RuneError) {
+				g := min(sort.SearchInts(starts, part[0]), len(groups)-1)
+				groups[g].quotes = append(groups[g].quotes, quotation{Passage: Passage{lineAt(part[0]), words}})
+			}
 		}
 	}
 	return groups, loose
@@ -133,14 +195,14 @@ func (b block) words() Passage {
 	p := Passage{Line: b.line}
 	var kept []string
 	for i, l := range b.lines {
-		bare := strings.TrimSpace(markGrammar.ReplaceAllString(l, ""))
-		if bare == "" || bare != strings.TrimSpace(l) && attribution(bare) {
+		words := strings.TrimSpace(markGrammar.ReplaceAllString(l, ""))
+		if bare(words) == "" || fenceOpen.MatchString(words) || words != strings.TrimSpace(l) && attribution(words) {
 			continue
 		}
 		if len(kept) == 0 {
 			p.Line = b.line + i
 		}
-		kept = append(kept, strings.Trim(bare, "\"“”"))
+		kept = append(kept, bare(words))
 	}
 	p.Text = strings.TrimSpace(strings.Join(kept, "\n"))
 	return p
@@ -153,230 +215,4 @@ func attribution(l string) bool {
 	}
 	head := strings.TrimRight(l, ":： ")
 	return (head != l || head == "") && utf8.RuneCountInString(head) <= 24 && len(strings.Fields(head)) <= 2
-}
-
-// groupStarts gives the offset at which each group of adjacent citations begins.
-func groupStarts(marks [][]int, text string) (starts []int) {
-	for i, m := range marks {
-		if i > 0 && beside(text[marks[i-1][1]:m[0]]) {
-			continue
-		}
-		starts = append(starts, m[0])
-	}
-	return starts
-}
-
-// nextGroup is the first group inside the quote or behind it.
-func nextGroup(starts []int, q [3]int) int {
-	if i := sort.SearchInts(starts, q[0]); i < len(starts) {
-		return i
-	}
-	return -1
-}
-
-// closers are the signs that can close a quote, by the one that opens it.
-var closers = map[rune]string{
-	'"': "\"”", '“': "”\"", '„': "“”\"", '‟': "”", '＂': "＂", '〝': "〞〟", '「': "」", '『': "』", '｢': "｣", '«': "»", '»': "«", '‹': "›", '›': "‹", '‘': "’", '\'': "'’",
-}
-
-// quoteSpans finds quoted words, citations among them included: begin and end of the words, end with the closing sign. Inline code is passed over unless it is a
-// quote as a whole and citations stand in the block. Words in single marks count when they are long enough and more than one: 'orders' is a name.
-func quoteSpans(text string, cited bool) (out [][3]int) {
-	s := signs{text: text, next: map[string]int{}}
-	marks := markGrammar.FindAllStringIndex(text, -1)
-	for i := 0; i < len(text); {
-		for len(marks) > 0 && marks[0][0] < i {
-			marks = marks[1:]
-		}
-		if len(marks) > 0 && marks[0][0] == i {
-			i = marks[0][1]
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if r == '`' {
-			ticks := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
-			if j := s.ticks(i+ticks, ticks); j >= 0 {
-				j -= i + ticks
-				body := strings.TrimSpace(text[i+ticks : i+ticks+j])
-				if whole := quoteSpans(body, false); cited && len(whole) == 1 && whole[0][2] == len(body) && whole[0][0] <= utf8.UTFMax {
-					from := i + ticks + strings.Index(text[i+ticks:], body)
-					out = append(out, [3]int{from + whole[0][0], from + whole[0][1], from + whole[0][2]})
-				}
-				i += 2*ticks + j
-				continue
-			}
-			i += ticks
-			continue
-		}
-		end := s.closing(i, r, n)
-		if end < 0 {
-			i += n
-			continue
-		}
-		_, w := utf8.DecodeRuneInString(text[end:])
-		if strings.TrimSpace(text[i+n:end]) != "" {
-			out = append(out, [3]int{i + n, end, end + w})
-		}
-		i = end + w
-	}
-	return out
-}
-
-// signs finds closing signs. Places are asked for in rising order, so that each kind of sign is looked for once along the text.
-type signs struct {
-	text string
-	next map[string]int // kind: the first place at or behind the last that was asked for, len(text) for none
-}
-
-// after gives the first of the signs at or behind from, -1 for none.
-func (s signs) after(from int, kind string, find func(string) int) int {
-	at, ok := s.next[kind]
-	if !ok || at < from {
-		at = len(s.text)
-		if j := find(s.text[from:]); j >= 0 {
-			at = from + j
-		}
-		s.next[kind] = at
-	}
-	if at == len(s.text) {
-		return -1
-	}
-	return at
-}
-
-// ticks gives the next run of exactly n back ticks.
-func (s signs) ticks(from, n int) int {
-	return s.after(from, "`"+strconv.Itoa(n), func(text string) int {
-		for i := 0; i < len(text); {
-			j := strings.IndexByte(text[i:], '`')
-			if j < 0 {
-				return -1
-			}
-			i += j
-			run := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
-			if run == n {
-				return i
-			}
-			i += run
-		}
-		return -1
-	})
-}
-
-// closing gives where the quote that r at i opens is closed, -1 when r opens none.
-func (s signs) closing(i int, r rune, n int) int {
-	kind, ok := closers[r]
-	if !ok {
-		return -1
-	}
-	if r == '\'' || r == '‘' {
-		return s.closingSingle(i, n)
-	}
-	end := s.after(i+n, kind, func(text string) int { return strings.IndexAny(text, kind) })
-	if end > 0 && i > 0 && s.text[i-1] >= '0' && s.text[i-1] <= '9' && strings.Contains(s.text[i+n:end], "[ev:") {
-		return -1 // 19" is a size
-	}
-	return end
-}
-
-// closingSingle: an apostrophe is no mark, and what is short or one word is a name, not a quote.
-func (s signs) closingSingle(i, n int) int {
-	letter := func(r rune, w int) bool { return w > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
-	if letter(utf8.DecodeLastRuneInString(s.text[:i])) {
-		return -1
-	}
-	end := s.after(i+n, "'", func(text string) int {
-		for at := 0; ; {
-			j := strings.IndexAny(text[at:], "'’")
-			if j < 0 {
-				return -1
-			}
-			at += j
-			_, w := utf8.DecodeRuneInString(text[at:])
-			if !letter(utf8.DecodeRuneInString(text[at+w:])) {
-				return at
-			}
-			at += w
-		}
-	})
-	if end < 0 {
-		return -1
-	}
-	words := strings.TrimSpace(s.text[i+n : min(end, i+n+256)])
-	if utf8.RuneCountInString(words) < minQuote || !strings.ContainsAny(words, " \n") {
-		return -1
-	}
-	return end
-}
-
-// alike folds what looks like a bracket, a colon or the letters of ev.
-var alike = map[rune]rune{
-	'【': '[', '〔': '[', '〖': '[', '⟦': '[', '［': '[', '⁅': '[', '❲': '[', '：': ':', '∶': ':', '꞉': ':', '˸': ':', '︓': ':', '﹕': ':', 'ː': ':',
-	'е': 'e', 'Е': 'e', 'ε': 'e', 'ｅ': 'e', 'ҽ': 'e', '℮': 'e', 'ѵ': 'v', 'Ѵ': 'v', 'ν': 'v', 'ｖ': 'v', '∨': 'v', 'ⅴ': 'v', 'Ⅴ': 'v', 'v': 'v', 'E': 'e', 'V': 'v',
-}
-
-// alikes finds what a reader takes for [ev: and is none: other letters and brackets, blanks, emphasis, escapes or tags in between.
-func alikes(text string, starts []int) (out []mark) {
-	exact := map[int]bool{}
-	for _, m := range markGrammar.FindAllStringIndex(text, -1) {
-		exact[m[0]] = true
-	}
-	const want = "[ev:"
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if foldAlike(r) != '[' || exact[i] {
-			i += n
-			continue
-		}
-		at, next := i+n, 1
-		for noise := 0; at < len(text) && next < len(want) && noise < 64; {
-			if text[at] == '<' {
-				if j := strings.IndexByte(text[at:min(len(text), at+64)], '>'); j > 0 {
-					at, noise = at+j+1, noise+j
-					continue
-				}
-			}
-			r, w := utf8.DecodeRuneInString(text[at:])
-			switch f := foldAlike(r); {
-			case f == rune(want[next]):
-				next++
-			case unicode.IsSpace(r) || strings.ContainsRune("*_~\\`", r) || unicode.Is(unicode.Mn, r):
-				noise++
-			default:
-				noise = 64
-				continue
-			}
-			at += w
-		}
-		if next == len(want) {
-			end := min(len(text), i+64)
-			for end < len(text) && !utf8.RuneStart(text[end]) {
-				end--
-			}
-			shown, _, _ := strings.Cut(text[i:end], "\n")
-			if j := strings.IndexAny(shown, "]】〕〗⟧］"); j > 0 {
-				_, w := utf8.DecodeRuneInString(shown[j:])
-				shown = shown[:j+w]
-			}
-			out = append(out, mark{line: lineOf(starts, i), text: shown, alike: true})
-			i = at
-			continue
-		}
-		i += n
-	}
-	return out
-}
-
-func foldAlike(r rune) rune {
-	if f, ok := alike[r]; ok {
-		return f
-	}
-	if r < utf8.RuneSelf {
-		return r
-	}
-	d := []rune(norm.NFKD.String(string(r)))
-	if f, ok := alike[d[0]]; ok {
-		return f
-	}
-	return d[0]
 }

@@ -25,11 +25,14 @@ func (e *env) verifyDraft(ctx context.Context, guard *evidence.Guard, caller evi
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return usage("--draft: %s cannot be read", file)
+		return usage("--draft: %s cannot be read; name a Markdown file, or - for standard input", file)
+	}
+	if p := evidence.DraftProblem(string(data)); p != "" {
+		return usage("--draft: %s %s", file, p)
 	}
 	d, ok := guard.CheckDraft(ctx, caller, string(data))
 	if !ok {
-		return usage("--draft: %s is larger than %d KiB or cites more often than a report can", file, evidence.MaxDraft>>10)
+		return usage("--draft: %s cites more often than a report can; check it in parts", file)
 	}
 	switch format {
 	case "json":
@@ -37,11 +40,16 @@ func (e *env) verifyDraft(ctx context.Context, guard *evidence.Guard, caller evi
 		if err != nil {
 			return err
 		}
+		for _, c := range d.Citations { // a verdict has no room for words
+			if w := c.Why(caller); w != "" {
+				fmt.Fprintf(e.err, "mcp-gateway: %s:%d: %s: %s\n", file, c.Line, cell(c.Citation), w)
+			}
+		}
 		fmt.Fprintf(e.out, "%s\n", b)
 	case "github":
-		e.annotate(file, d)
+		e.annotate(caller, file, d)
 	default:
-		e.report(d)
+		e.report(caller, d)
 	}
 	if !d.OK {
 		return errSaidNo
@@ -49,7 +57,15 @@ func (e *env) verifyDraft(ctx context.Context, guard *evidence.Guard, caller evi
 	return nil
 }
 
-func (e *env) report(d evidence.Draft) {
+// why says what a person can do about a rejected citation of a draft.
+func why(caller evidence.Caller, c evidence.DraftCitation) string {
+	if w := c.Why(caller); w != "" {
+		return w
+	}
+	return reasonWords[c.Verdict.Reason]
+}
+
+func (e *env) report(caller evidence.Caller, d evidence.Draft) {
 	if len(d.Citations) > 0 {
 		fmt.Fprint(e.out, "| line | citation | verdict | reason |\n|---|---|---|---|\n")
 	}
@@ -62,7 +78,7 @@ func (e *env) report(d evidence.Draft) {
 			backed++
 		}
 		words := string(c.Verdict.Reason)
-		if w := reasonWords[c.Verdict.Reason]; w != "" {
+		if w := why(caller, c); w != "" {
 			words += ": " + w
 		}
 		cited := "`" + strings.ReplaceAll(cell(c.Citation), "`", "'") + "`"
@@ -93,14 +109,14 @@ func cell(s string) string {
 }
 
 // annotate prints workflow commands: an error for each rejected citation, a warning for each uncited quote.
-func (e *env) annotate(file string, d evidence.Draft) {
+func (e *env) annotate(caller evidence.Caller, file string, d evidence.Draft) {
 	prop := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	seen := false
 	for _, c := range d.Citations {
 		seen = seen || !c.Hidden
 		if !c.Verdict.Backed() {
-			fmt.Fprintf(e.out, "::error file=%s,line=%d,title=%s::%s\n", prop.Replace(file), c.Line, prop.Replace(string(c.Verdict.Reason)), text.Replace(c.Citation+": "+reasonWords[c.Verdict.Reason]))
+			fmt.Fprintf(e.out, "::error file=%s,line=%d,title=%s::%s\n", prop.Replace(file), c.Line, prop.Replace(string(c.Verdict.Reason)), text.Replace(c.Citation+": "+why(caller, c)))
 		}
 	}
 	for _, p := range d.Uncited {

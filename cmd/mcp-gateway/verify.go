@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -23,13 +24,20 @@ type verifyFlags struct {
 func (e *env) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{Use: "verify EVIDENCE-URI… | --draft FILE", Short: "Check citations, or a whole report, against the records of the store",
-		Long: "verify reads each cited record from the store and says whether it backs the citation. Without a configuration it works on the default store, where \"stdio\" and \"call\" leave their records. Exit 1 unless all citations are supported.",
+		Long: "verify reads each cited record from the store and says whether it backs the citation. Without a configuration it works on the default store, where \"stdio\" and \"call\" leave their records. Exit 1 unless all citations are supported.\n\n" +
+			"In a report a citation is [ev:TOOL_CALL_ID#e1]; --run names the run of ids that the gateway did not mint (tc_…). A quote beside it has at least 8 characters, 4 if they are Chinese, Japanese or Korean, or is one whole cell.",
+		Example: "  mcp-gateway verify 'evidence://RUN/CALL?item=e1&quote=gateway%20answered%20502'\n  mcp-gateway verify --draft report.md --run RUN",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 0) == (f.draft == ""):
 				return usage("verify takes at least one citation, as in evidence://RUN/CALL?item=e1, or --draft FILE")
 			case !knownFormat(f.format):
 				return usage("--format is one of %s", strings.Join(draftFormats, ", "))
+			}
+			for _, a := range args { // a report in the place of a citation
+				if _, err := os.Stat(a); err == nil {
+					return usage("%s is a file, no citation; did you mean \"mcp-gateway verify --draft %s\"?", a, a)
+				}
 			}
 			return nil
 		},
@@ -83,7 +91,7 @@ func (e *env) verify(ctx context.Context, uris []string, f verifyFlags) error {
 		if v.Backed() {
 			backed++
 		}
-		if err := e.printVerdict(uri, v, f.json); err != nil {
+		if err := e.printVerdict(caller, uri, v, f.json); err != nil {
 			return err
 		}
 	}
@@ -96,11 +104,10 @@ func (e *env) verify(ctx context.Context, uris []string, f verifyFlags) error {
 	return nil
 }
 
-// reasonWords say what a person can do about a rejection.
+// reasonWords say what a person can do about a rejection. What is wrong with a citation that is invalid, the guard tells.
 var reasonWords = map[evidence.Reason]string{
-	evidence.InvalidCitation:   "the citation is malformed: evidence://RUN/CALL?item=e1&quote=… (a quote has at least 8 characters or is one whole cell)",
 	evidence.StoreUnavailable:  "the store cannot be reached, so nothing is accepted; start it and verify again",
-	evidence.NotFound:          "no such record for this principal: never made, expired, or somebody else's",
+	evidence.NotFound:          "no such record for this principal: never made, expired, somebody else's, or of another run or store (--run, --config)",
 	evidence.NotReady:          "the call has not finished",
 	evidence.InvocationError:   "the call ended in an error and has no content",
 	evidence.DigestMismatch:    "the stored observation has another digest",
@@ -112,11 +119,14 @@ var reasonWords = map[evidence.Reason]string{
 	evidence.ReplayUnavailable: "the record was made by another version of the tool, or the tool is not configured here",
 }
 
-func (e *env) printVerdict(uri string, v evidence.Verdict, asJSON bool) error {
+func (e *env) printVerdict(caller evidence.Caller, uri string, v evidence.Verdict, asJSON bool) error {
 	if asJSON {
 		b, err := strictjson.Encode(v)
 		if err != nil {
 			return err
+		}
+		if v.Reason == evidence.InvalidCitation { // a verdict has no room for words
+			fmt.Fprintf(e.err, "mcp-gateway: %s: %s\n", cell(uri), evidence.WhyInvalid(caller, uri))
 		}
 		_, err = fmt.Fprintf(e.out, "%s\n", b)
 		return err
@@ -124,7 +134,11 @@ func (e *env) printVerdict(uri string, v evidence.Verdict, asJSON bool) error {
 	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\t%s\n", v.Outcome, uri)
 	detail := []string{string(v.Reason)}
-	if words := reasonWords[v.Reason]; words != "" {
+	words := reasonWords[v.Reason]
+	if v.Reason == evidence.InvalidCitation {
+		words = evidence.WhyInvalid(caller, uri)
+	}
+	if words != "" {
 		detail = append(detail, words)
 	}
 	if v.Backed() {
