@@ -106,7 +106,9 @@ each other. The other values are searched for whole. With encryption at rest the
 	}
 	b.WriteString(`
 What is not promised: the index of a folder knows the names of its files as they are; a function of SQL that takes a cell apart or turns it over (SUBSTRING, REVERSE, HEX) shows a secret in a column that is not
-listed as masked; a citation's URI comes back to the one who sent it.
+listed as masked; a citation's URI comes back to the one who sent it. A Redis that comes back with an older state (a snapshot, an append-only file without its last second, a replica that lagged
+behind when it was promoted) knows nothing of what came after it: ids that were used since are free again, budgets that were spent are not. A Redis without persistence comes back empty instead: a
+registered run is RUN_NOT_ACTIVE then. min-replicas-to-write shortens what a master that was cut off can still take.
 
 ## Soak
 
