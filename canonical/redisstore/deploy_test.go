@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
@@ -158,10 +160,42 @@ func TestSentinelFollowsTheMaster(t *testing.T) {
 		out, err := exec.Command("redis-cli", "-p", fmt.Sprint(port), "sentinel", "replicas", "shop").Output()
 		return err == nil && strings.Contains(string(out), fmt.Sprint(second))
 	})
+	done, inFlight, open := openArgs("r", "done"), openArgs("r", "in-flight"), openArgs("r", "open")
+	g := mustOpen(t, s, done)
+	ready := readyArgs(t, done, g, random(64<<10))
+	mustClose(t, s, ready)
+	late := readyArgs(t, inFlight, mustOpen(t, s, inFlight), random(64<<10))
+	mustOpen(t, s, open)
+	before, _, err := s.Run(t.Context(), key(t, "r", "x").RunKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.client.Do(t.Context(), "WAIT", 1, 10_000).Int(); n != 1 || err != nil {
+		t.Fatalf("WAIT = %d, %v", n, err)
+	}
+	poll(t, "the replica to have it all", func() bool {
+		info := b.admin(t).Info(t.Context(), "replication").Val()
+		return field(info, "slave_repl_offset") == field(a.admin(t).Info(t.Context(), "replication").Val(), "master_repl_offset")
+	})
 	a.kill()
 	poll(t, "the second master", func() bool { return s.Ping(t.Context()) == nil })
-	// A failover may lose records; what was replicated is there, and the store serves.
+	// A failover may lose records; what was replicated is there with its budgets, its used ids and its deadlines, and the store serves.
+	if rec := mustLoad(t, s, ready.Key); rec.State != canonical.StateReady || !bytes.Equal(rec.Raw, ready.Raw) || !rec.ExpiresAt.Equal(g.ExpiresAt) {
+		t.Errorf("after the failover the record is %s with %d bytes until %v", rec.State, len(rec.Raw), rec.ExpiresAt)
+	}
+	if after, _, err := s.Run(t.Context(), key(t, "r", "x").RunKey()); err != nil || !cmp.Equal(before, after) {
+		t.Errorf("after the failover the run is %+v (%v), was %+v", after, err, before)
+	}
+	for _, used := range []canonical.OpenArgs{done, inFlight, open} {
+		used.Nonce = "another"
+		_, err := s.Open(t.Context(), used)
+		wantCode(t, "OPEN of "+used.Call+" after the failover", err, fault.DuplicateToolCallID)
+	}
+	if out := mustClose(t, s, late); out.State != canonical.StateReady || !bytes.Equal(mustLoad(t, s, late.Key).Raw, late.Raw) {
+		t.Errorf("a call in flight over the failover: %+v", out)
+	}
 	mustOpen(t, s, openArgs("after", "failover"))
+	lives(t, b.admin(t), 20*time.Minute)
 }
 
 // The attack: while a cluster moves a slot from one node to another, key by key, a step that asks the new node finds nothing there. A run would begin anew with a fresh
