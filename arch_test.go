@@ -19,8 +19,9 @@ const module = "github.com/seed-069badc9/mcp-gateway"
 var layers = map[string][]string{
 	"":                            {}, // this test
 	"internal/fault":              {},
-	"internal/strictjson":         {},
-	"internal/config":             {},
+	"internal/spelling":           {},
+	"internal/strictjson":         {"internal/spelling"},
+	"internal/config":             {"internal/spelling"},
 	"redact":                      {"internal/fault"},
 	"sqlguard":                    {"internal/fault"},
 	"canonical":                   {"internal/fault"},

@@ -15,6 +15,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/spelling"
 )
 
 // maxFile bounds a configuration: the largest real ones are a few hundred lines.
@@ -253,7 +255,7 @@ func (b *binder) bindStruct(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !ok:
 			hint := "known keys: " + strings.Join(known, ", ")
-			if near := nearest(key, known); near != "" {
+			if near := spelling.Nearest(key, known); near != "" {
 				hint = fmt.Sprintf("did you mean %q? (%s)", near, hint)
 			}
 			b.problem(p.Key, at, "unknown key; %s", hint)

@@ -68,35 +68,3 @@ func (c *Config) line(path string) int {
 	}
 	return 0
 }
-
-// nearest suggests the known name closest to got, or "".
-func nearest(got string, known []string) string {
-	best, bestD := "", 1+len(got)/3
-	for _, k := range known {
-		if d := distance(strings.ToLower(got), strings.ToLower(k)); d <= bestD && (best == "" || d < bestD) {
-			best, bestD = k, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of two short names.
-func distance(a, b string) int {
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		cur := make([]int, len(b)+1)
-		cur[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			cur[j+1] = min(prev[j+1]+1, cur[j]+1, prev[j]+cost)
-		}
-		prev = cur
-	}
-	return prev[len(b)]
-}

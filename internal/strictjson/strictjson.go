@@ -1,6 +1,7 @@
 // Package strictjson decodes JSON without the leniency of encoding/json: member names match exactly (no case folding), duplicate or unknown members, invalid
 // UTF-8, NUL in a name and trailing data are errors. What authorises a request and what executes it must have read the same thing, so the gateway decodes here
-// and nowhere else. Error texts name members of the caller's own input, cut and quoted, never values.
+// and nowhere else. Error texts name members of the caller's own input, cut and quoted, and the
+// members that would be right, never values.
 package strictjson
 
 import (
@@ -9,12 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/spelling"
 )
 
 // MaxDepth is the deepest nesting accepted: no request of the contract needs more than 6.
@@ -35,7 +39,7 @@ func Decode(data []byte, v any) error {
 	if se, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		where := pointer(string(se.JSONPointer))
 		if errors.Is(err, jsonv2.ErrUnknownName) {
-			return fmt.Errorf("unknown argument %s", where)
+			return fmt.Errorf("unknown argument %s%s", where, known(string(se.JSONPointer), se.GoType))
 		}
 		want := ""
 		if se.GoType != nil {
@@ -192,6 +196,30 @@ func Encode(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// maxKnown is how many names a hint lists; the objects of the contract have fewer.
+const maxKnown = 16
+
+// known lists the names that the object may have, with the one that was meant first if one is close.
+func known(at string, t reflect.Type) string {
+	if t == nil || t.Kind() != reflect.Struct {
+		return ""
+	}
+	var names []string
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || len(names) > maxKnown {
+		return ""
+	}
+	hint := "; known: " + strings.Join(names, ", ")
+	if near := spelling.Nearest(at[strings.LastIndexByte(at, '/')+1:], names); near != "" {
+		hint = "; did you mean " + strconv.Quote(near) + "?" + strings.Replace(hint, ";", "", 1)
+	}
+	return hint
 }
 
 func kindName(k string) string {

@@ -51,6 +51,21 @@ func TestDecodeRefusesWhatEncodingJSONForgives(t *testing.T) {
 	}
 }
 
+// An unknown argument was refused without a word about the right ones: a model that guessed "topic" had to guess again.
+func TestAnUnknownArgumentIsToldTheKnownOnes(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"querys":"a"}`:             `unknown argument "querys"; did you mean "query"? known: query, limit, tags, sub`,
+		`{"Query":"a"}`:              `unknown argument "Query"; did you mean "query"? known: query, limit, tags, sub`,
+		`{"collections":["a"]}`:      `unknown argument "collections"; known: query, limit, tags, sub`,
+		`{"sub":{"names":"S3CR3T"}}`: `unknown argument "sub/names"; did you mean "name"? known: name`,
+	} {
+		var a args
+		if err := Decode([]byte(in), &a); err == nil || err.Error() != want {
+			t.Errorf("Decode(%s) = %v, want %s", in, err, want)
+		}
+	}
+}
+
 func TestErrorsNeverCarryValues(t *testing.T) {
 	for _, in := range []string{`{"query":["S3CR3T"]}`, `{"limit":"S3CR3T"}`, `{"query":"S3CR3T`, `"S3CR3T"`} {
 		var a args
