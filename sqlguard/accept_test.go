@@ -71,6 +71,7 @@ func TestOnAServer(t *testing.T) {
 	g := newGuard(t)
 	t.Run("plans give the rows of the original", func(t *testing.T) { checkAccepted(t, g, root, reader) })
 	t.Run("expressions keep their meaning", func(t *testing.T) { checkExpressions(t, g, root, reader) })
+	t.Run("random statements give the rows of their plans", func(t *testing.T) { checkStatements(t, root, reader) })
 	t.Run("hidden and masked values decide nothing", func(t *testing.T) { checkInterference(t, g, root) })
 }
 

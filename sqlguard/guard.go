@@ -166,10 +166,10 @@ func (g *Guard) finish(q *query, c *conv) Plan {
 	return p
 }
 
-// writes tells whether a data-changing verb stands among the words.
+// writes tells whether a data-changing verb stands among the words. REPLACE and INSERT before a bracket are functions.
 func writes(toks []token) bool {
-	for _, t := range toks {
-		if t.kind == tWord {
+	for i, t := range toks {
+		if t.kind == tWord && (i+1 == len(toks) || !toks[i+1].op("(")) {
 			switch strings.ToUpper(t.text) {
 			case "DELETE", "UPDATE", "INSERT", "REPLACE":
 				return true

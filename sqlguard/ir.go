@@ -105,6 +105,7 @@ type setBody struct {
 	op          setOp
 	all         bool
 	left, right *query
+	apart       bool // the caller put the left arm in brackets: its types are settled before the right arm joins
 }
 
 // fromItem is a relation, a join or a bracketed list.

@@ -29,7 +29,11 @@ type scan struct {
 	second                 string // text for the second reader
 	limits, orders, setOps int    // LIMIT and ORDER words, INTERSECT and EXCEPT words
 	offsets                []int  // where each token begins in deciding
+	brackets               map[span]bool
 }
+
+// span is the first and the last SELECT of a part of the statement, as marks.
+type span struct{ first, last int }
 
 // frame follows one select list while the scan runs.
 type frame struct {
@@ -37,11 +41,13 @@ type frame struct {
 	first       int // token that begins the current item, -1 when none yet
 	listing     bool
 	from        bool // in the FROM clause
+	on          bool // in an ON condition of it
 }
 
 // prescan checks what can be decided on words alone and writes the texts for the two readers.
 func prescan(src string, toks []token) (*scan, error) {
-	s := &scan{toks: toks}
+	s := &scan{toks: toks, brackets: map[span]bool{}}
+	var opened []int // SELECT words before each open bracket
 	var out, second strings.Builder
 	out.Grow(len(src) + 64)
 	second.Grow(len(src) + 16)
@@ -58,10 +64,16 @@ func prescan(src string, toks []token) (*scan, error) {
 			if f.listing {
 				frames = s.item(src, toks, i, depth, frames)
 			}
+			switch {
+			case t.kw == kwOn:
+				f.on = true
+			case t.kw == kwJoin, depth == f.depth && t.op(","):
+				f.on = false
+			}
 			if depth == f.depth {
 				switch t.kw {
 				case kwFrom:
-					f.from = true
+					f.from, f.on = true, false
 				case kwWhere, kwGroup, kwHaving, kwOrder, kwLimit, kwUnion, kwIntersect, kwExcept, kwWindow:
 					f.from = false
 				}
@@ -71,7 +83,7 @@ func prescan(src string, toks []token) (*scan, error) {
 		s.offsets = append(s.offsets, out.Len())
 		switch t.kind {
 		case tString:
-			if len(frames) > 0 && frames[len(frames)-1].from && aliasPlace(toks, i) {
+			if f := len(frames) - 1; f >= 0 && frames[f].from && !frames[f].on && aliasPlace(toks, i) {
 				return nil, refuse(codeSyntax, "a string cannot be the alias of a table; use back quotes")
 			}
 			s.emitString(&out, toks, &i)
@@ -95,8 +107,13 @@ func prescan(src string, toks []token) (*scan, error) {
 			case "(":
 				depth++
 				loose[depth] = false
+				opened = append(opened, len(s.marks))
 			case ")":
 				depth--
+				if n := len(opened) - 1; n >= 0 {
+					s.brackets[span{opened[n], len(s.marks) - 1}] = true
+					opened = opened[:n]
+				}
 				for len(frames) > 0 && frames[len(frames)-1].depth > depth {
 					frames = frames[:len(frames)-1]
 				}
@@ -183,6 +200,13 @@ func prescan(src string, toks []token) (*scan, error) {
 		}
 		if w, ok := castWord(toks, i); ok {
 			out.WriteString(w)
+			continue
+		}
+		if leadingInterval(toks, i) {
+			return nil, refuse(codeAmbiguous, "INTERVAL n unit + date takes in all that follows; write date + INTERVAL n unit")
+		}
+		if i+1 < len(toks) && toks[i+1].op("(") && strings.EqualFold(t.text, "MID") {
+			out.WriteString("substr") // the same function, of which the deciding reader knows one form only
 			continue
 		}
 		out.WriteString(t.text)
@@ -302,6 +326,48 @@ func odd(w string) bool {
 	for i := range len(w) {
 		if w[i] >= 0x80 || w[i] == '$' {
 			return true
+		}
+	}
+	return false
+}
+
+// binds are words by which an operand goes on.
+var binds = map[string]bool{"IS": true, "IN": true, "NOT": true, "LIKE": true, "BETWEEN": true, "REGEXP": true, "RLIKE": true, "DIV": true, "MOD": true, "COLLATE": true, "MEMBER": true, "SOUNDS": true}
+
+// leadingInterval tells whether word i begins INTERVAL n unit + date with something behind the date: a server reads it as INTERVAL n unit + (date = x), the deciding
+// reader as (INTERVAL n unit + date) = x.
+func leadingInterval(toks []token, i int) bool {
+	if !strings.EqualFold(toks[i].text, "INTERVAL") || i > 0 && (toks[i-1].op("+") || toks[i-1].op("-")) {
+		return false
+	}
+	depth, unit := 0, false
+	for i++; i < len(toks); i++ {
+		t := toks[i]
+		switch {
+		case t.op("("):
+			depth++
+		case t.op(")"):
+			depth--
+		}
+		if depth < 0 || depth == 0 && t.op(",") {
+			return false
+		}
+		if depth > 0 {
+			continue
+		}
+		if !unit {
+			unit = t.op("+") && toks[i-1].kind == tWord && unitWords["."+strings.ToLower(toks[i-1].text)]
+			continue
+		}
+		switch {
+		case t.kind == tOp && strings.Contains("= <=> < > <= >= <> != + - * / % & | ^ << >> -> ->>", t.text) && !t.op("("):
+			return true
+		case t.kind == tWord && binds[strings.ToUpper(t.text)] && !(i+1 < len(toks) && toks[i+1].op("(") && strings.EqualFold(t.text, "MOD")):
+			return true
+		case t.kw == kwCase:
+			return true
+		case t.kind == tWord && !toks[i-1].op("+") && !toks[i-1].op("."), t.op("&&"), t.op("||"):
+			return false
 		}
 	}
 	return false

@@ -1,7 +1,8 @@
 package sqlguard
 
 func (b *setBody) writeBody(p *printer) {
-	p.arm(b.left, b.left.bare(b.op))
+	_, nested := b.left.body.(*setBody)
+	p.arm(b.left, b.left.bare(b.op) && !(nested && b.apart))
 	switch b.op {
 	case opIntersect:
 		p.s(" INTERSECT ")

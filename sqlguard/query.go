@@ -22,6 +22,7 @@ type conv struct {
 	orders     int
 	marks      int
 	setOps     int
+	marked     span // SELECTs met since it was last reset
 	facts      facts
 	open       []string // printed names of the relations around the current place, folded
 }
@@ -158,7 +159,11 @@ func (c *conv) setQuery(n *sp.Union, outer *scope, env *cteEnv, pending *cteDef)
 	}
 	env = c.with(n.With, env, q)
 	b := &setBody{all: !n.Distinct}
+	marked := c.marked
+	c.marked = span{len(c.s.marks), -1}
 	b.left = c.query(n.Left, outer, env, pending)
+	b.apart = c.s.brackets[c.marked]
+	c.marked = span{min(marked.first, c.marked.first), max(marked.last, c.marked.last)}
 	b.op = c.operator(n.Right)
 	b.right = c.query(n.Right, outer, env, nil)
 	if len(b.left.outputs) != len(b.right.outputs) {
@@ -213,6 +218,7 @@ func (c *conv) mark(n *sp.Select) *selectMark {
 	if err != nil || i < 0 || i >= len(c.s.marks) {
 		fail(codeAmbiguous, "the statement could not be matched to its text; write it without brackets around its SELECTs")
 	}
+	c.marked = span{min(c.marked.first, i), max(c.marked.last, i)}
 	return &c.s.marks[i]
 }
 

@@ -1,6 +1,7 @@
 package sqlguard_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -109,7 +110,12 @@ type table struct {
 	Rows    []string
 }
 
-func ask(t *testing.T, db *sql.DB, query string) (table, error) {
+// asker is a pool or one connection of it.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func ask(t *testing.T, db asker, query string) (table, error) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
 	if err != nil {
