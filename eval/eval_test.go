@@ -1,7 +1,8 @@
 // Package eval measures quality on a folder of corpora, CORPORA=DIR: group accuracy on logs with true templates, labelled lines for the redactor, attacks and legitimate
 // statements for the SQL guard, questions with known answers for the index. Each prints a table. The corpora are no part of the project: some may not be copied.
 // Formats: logs/loghub/<System>/<System>_2k.log_structured.csv (Content, EventId), redaction/*.jsonl (text, hide, keep, kind), sql/*.jsonl with policy.json,
-// rag/<set>/{corpus,queries}.jsonl and qrels.tsv.
+// rag/<set>/{corpus,queries}.jsonl and qrels.tsv. testdata/runbook_questions.jsonl holds questions of our own about the runbooks of rag/runbooks, which are named by title:
+// symptoms in words, identifiers in other spellings, error texts, slips of the pen, whole messages, English with Chinese, and questions about nothing in them.
 package eval
 
 import (
@@ -263,7 +264,7 @@ func TestEvalRAG(t *testing.T) {
 }
 
 func evalSet(t *testing.T, path string) {
-	docs, names := t.TempDir(), map[string]string{}
+	docs, names, titles := t.TempDir(), map[string]string{}, map[string][]string{}
 	eachJSON(t, path, func(d struct {
 		ID    string `json:"_id"`
 		Title string
@@ -271,6 +272,7 @@ func evalSet(t *testing.T, path string) {
 	}) {
 		name := fmt.Sprintf("d%05d.md", len(names))
 		names[d.ID] = name
+		titles[d.Title] = append(titles[d.Title], name)
 		text := d.Text
 		if d.Title != "" {
 			text = "# " + d.Title + "\n\n" + text
@@ -290,19 +292,39 @@ func evalSet(t *testing.T, path string) {
 		}
 	}
 	kinds := map[string]*strings.Builder{}
+	ask := func(kind, query string, relevant []string) {
+		if kinds[kind] == nil {
+			kinds[kind] = &strings.Builder{}
+		}
+		b, _ := json.Marshal(map[string]any{"query": query, "relevant": relevant})
+		kinds[kind].Write(append(b, '\n'))
+	}
 	eachJSON(t, filepath.Join(filepath.Dir(path), "queries.jsonl"), func(q struct {
 		ID         string `json:"_id"`
 		Text, Kind string
 	}) {
-		if len(relevant[q.ID]) == 0 {
-			return
+		if len(relevant[q.ID]) > 0 {
+			ask(q.Kind, q.Text, relevant[q.ID])
 		}
-		if kinds[q.Kind] == nil {
-			kinds[q.Kind] = &strings.Builder{}
-		}
-		b, _ := json.Marshal(map[string]any{"query": q.Text, "relevant": relevant[q.ID]})
-		kinds[q.Kind].Write(append(b, '\n'))
 	})
+	if filepath.Base(filepath.Dir(path)) == "runbooks" {
+		eachJSON(t, filepath.Join("testdata", "runbook_questions.jsonl"), func(q struct {
+			Kind, Query string
+			Titles      []string
+		}) {
+			var want []string
+			for _, title := range q.Titles {
+				want = append(want, titles[title]...)
+			}
+			switch {
+			case len(q.Titles) == 0:
+				ask(q.Kind, q.Query, []string{"none"})
+			case len(want) > 0:
+				ask("own, "+q.Kind, q.Query, want)
+				ask("own, all", q.Query, want)
+			}
+		})
+	}
 	idx, err := folder.New(folder.Options{Path: docs, IndexFile: filepath.Join(t.TempDir(), "i.db")})
 	if err != nil {
 		t.Fatal(err)

@@ -63,14 +63,19 @@ func (x *Index) recheck() {
 	x.pause = 0
 }
 
+// ask searches the folder as it is now: on a slow machine a refresh may outlast the patience of a search, which then says so.
 func ask(t *testing.T, x *Index, query string, floor float64) []rag.Hit {
 	t.Helper()
 	x.recheck()
-	ans, err := x.Search(t.Context(), rag.Query{Text: query, Limit: 20, Floor: floor}, func(int) error { return nil })
-	if err != nil {
-		t.Fatalf("Search(%q): %v", query, err)
+	for {
+		ans, err := x.Search(t.Context(), rag.Query{Text: query, Limit: 20, Floor: floor}, func(int) error { return nil })
+		if err != nil {
+			t.Fatalf("Search(%q): %v", query, err)
+		}
+		if ans.Note != noteRefreshing {
+			return ans.Hits
+		}
 	}
-	return ans.Hits
 }
 
 func sources(hits []rag.Hit) []string {

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
-// Weights of ranking: BM25 over the fields of the document (BM25F), lifted by the share of the title that the query names, and the same over its best passage. The
-// values were chosen on alert texts against runbooks and on Chinese questions against paragraphs; all of them stand on plateaus, a quarter more or less changes little.
+// Weights of ranking: BM25 over the fields of the document (BM25F), lifted by the share of the title that the query names, and the same over its passages. The
+// values were chosen on one half of several sets of questions (alert texts and symptoms against runbooks, Chinese questions against paragraphs) and hold on the other;
+// all of them stand on plateaus, a quarter more or less changes little.
 const (
 	k1       = 1.2
 	wTitle   = 3.0
@@ -22,11 +23,14 @@ const (
 	bTitle   = 0.3
 	bHeading = 0.3
 	bBody    = 0.7
-	wNamed   = 1.0 // what a wholly named title adds, as a share of the score: "KubeletDown" for a query that says kubelet and down
-	wLead    = 0.5 // what the first passage is worth more, as a share: it says what the document is about
-	wPassage = 0.3 // share of the best passage in a document's score
-	wWhole   = 0.5 // an identifier as a whole, beside its parts
-	wFurther = 0.7 // a further passage of the same document
+	wNamed   = 1.25 // what a wholly named title adds, as a share of the score: "KubeletDown" for a query that says kubelet and down
+	wPassage = 0.3  // share of the best passage in a document's score
+	wLead    = 0.6  // share of the first passage, which says what the document is about
+	wWhole   = 0.5  // an identifier as a whole, beside its parts
+	wNear    = 0.7  // a word that the documents spell another way
+	wEarly   = 0.5  // what the first word of a query is worth more: alerts and people name the subject first, and details follow
+	early    = 3    // terms over which that fades to a third
+	wFurther = 0.7  // a further passage of the same document
 
 	maxRanked   = 60  // documents whose passages are looked at
 	perDocument = 3   // passages that one document may put into an answer
@@ -39,6 +43,7 @@ type candidate struct {
 	stats    stats
 	score    float64
 	coverage float64
+	named    float64 // share of the title that the query names, when it names two words of it
 	passages []passage
 }
 
@@ -74,8 +79,9 @@ func (g *generation) words(ctx context.Context, text string) ([]pick, error) {
 			if p.score <= 0 {
 				continue
 			}
-			// A document that holds the words far apart is half as sure as a passage that holds them together.
-			k := pick{doc: c.doc, p: p, relevance: max(p.coverage, (p.coverage+c.coverage)/2), score: c.score}
+			// A document that holds the words far apart is half as sure as a passage that holds them together. A long question covers little of itself with any
+			// passage, but it names what it is about: half the share of the title counts, which never makes a passage HIGH.
+			k := pick{doc: c.doc, p: p, relevance: max(p.coverage, (p.coverage+c.coverage)/2, c.named/2), score: c.score}
 			if n > 0 {
 				// A further passage stands below its document's best by as much as it scores less, and a little more: another document tells something new.
 				k.relevance, k.score = p.coverage, c.score*p.score/c.passages[0].score*wFurther
@@ -118,7 +124,7 @@ func (g *generation) rank(ctx context.Context, terms []term) ([]candidate, error
 		if c.stats, err = g.statsOf(ctx, d); err != nil {
 			return nil, err
 		}
-		c.score, c.coverage = g.scoreDocument(terms, &c)
+		g.scoreDocument(terms, &c)
 		found.add(c)
 	}
 	if err := rows.Err(); err != nil {
@@ -182,40 +188,42 @@ func (t *top) add(c candidate) {
 
 func saturate(tf float64) float64 { return tf / (k1 + tf) }
 
-// scoreDocument is BM25F over the whole document, and the share of the query that it covers.
-func (g *generation) scoreDocument(terms []term, cand *candidate) (score, coverage float64) {
-	s := cand.stats
-	var titled float64
-	nTitle := lengthNorm(bTitle, s.length(inTitle), g.stats.avg[inTitle])
-	nHeading := lengthNorm(bHeading, s.length(inHeading), g.stats.avg[inHeading])
-	nBody := lengthNorm(bBody, s.length(inBody), g.stats.avg[inBody])
-	var have, all float64
+// scoreDocument is BM25F over the whole document, the share of the query that it covers and the share of its title that the query names.
+func (g *generation) scoreDocument(terms []term, c *candidate) {
+	var titled, words, have, all float64
+	nTitle := lengthNorm(bTitle, c.stats.length(inTitle), g.stats.avg[inTitle])
+	nHeading := lengthNorm(bHeading, c.stats.length(inHeading), g.stats.avg[inHeading])
+	nBody := lengthNorm(bBody, c.stats.length(inBody), g.stats.avg[inBody])
+	named := 0
 	for i := range terms {
 		t := &terms[i]
 		all += t.mass
 		if t.df == 0 {
 			continue
 		}
-		c, ok := s.count(t.hash)
+		n, ok := c.stats.count(t.hash)
 		if !ok {
 			continue
 		}
-		have += t.mass
-		if c[inTitle] > 0 {
-			titled += g.titleIDF(t.hash)
+		have += t.mass * t.sure
+		if n[inTitle] > 0 {
+			v := g.titleIDF(t.hash) * t.sure
+			if t.kind == lex.Whole {
+				titled += v * wWhole
+			} else {
+				titled += v
+				words += v
+				named++
+			}
 		}
-		tf := wTitle*float64(c[inTitle])/nTitle + wHeading*float64(c[inHeading])/nHeading + float64(c[inBody])/nBody
-		score += t.weight() * saturate(tf)
+		tf := wTitle*float64(n[inTitle])/nTitle + wHeading*float64(n[inHeading])/nHeading + float64(n[inBody])/nBody
+		c.score += t.weight * saturate(tf)
 	}
-	return score * (1 + wNamed*titled/max(cand.doc.titleMass, 1e-9)), share(have, all)
-}
-
-// weight is a term's idf in ranking.
-func (t *term) weight() float64 {
-	if t.kind == lex.Whole {
-		return t.idf * wWhole
+	c.score *= 1 + wNamed*min(titled/max(c.doc.titleMass, 1e-9), 1)
+	c.coverage = share(have, all)
+	if named > 1 {
+		c.named = min(share(words, c.doc.titleWords), 1)
 	}
-	return t.idf
 }
 
 func lengthNorm(b, length, avg float64) float64 { return 1 - b + b*length/avg }
@@ -227,14 +235,14 @@ func share(have, all float64) float64 {
 	return math.Round(have/all*1e6) / 1e6
 }
 
-// scorePassages scores the chunks of a document, keeps the best and lifts the document by the best of them.
+// scorePassages scores the chunks of a document, keeps the best and lifts the document by the best and the first of them.
 func (g *generation) scorePassages(ctx context.Context, terms []term, c *candidate) error {
 	rows, err := g.chunkStats.QueryContext(ctx, c.doc.id<<chunkBits, (c.doc.id+1)<<chunkBits, scanChunks)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	best := 0.0
+	best, lead := 0.0, 0.0
 	for rows.Next() {
 		var row int64
 		var blob []byte
@@ -248,7 +256,7 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 		}
 		p.score, p.coverage = g.scorePassage(terms, s, c.stats)
 		if row&(1<<chunkBits-1) == 0 {
-			best = p.score * (1 + wLead)
+			lead = p.score
 		}
 		best = max(best, p.score)
 		c.passages = append(c.passages, p)
@@ -258,7 +266,7 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 	}
 	sort.SliceStable(c.passages, func(i, j int) bool { return c.passages[i].score > c.passages[j].score })
 	c.passages = c.passages[:min(len(c.passages), perDocument)]
-	c.score = (1-wPassage)*c.score + wPassage*best
+	c.score = (1-wPassage)*c.score + wPassage*best + wLead*lead
 	return nil
 }
 
@@ -278,9 +286,9 @@ func (g *generation) scorePassage(terms []term, s, doc stats) (score, coverage f
 		if !here && d[inTitle] == 0 {
 			continue
 		}
-		have += t.mass
+		have += t.mass * t.sure
 		tf := wTitle*float64(d[inTitle])/nTitle + wHeading*float64(c[inHeading]) + float64(c[inBody])/nBody
-		score += t.weight() * saturate(tf)
+		score += t.weight * saturate(tf)
 	}
 	return score, share(have, all)
 }

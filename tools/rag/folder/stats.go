@@ -151,21 +151,3 @@ func (c *collectionStats) finish() {
 		c.avg[f] = max(c.avg[f]/c.docs, 1)
 	}
 }
-
-// each calls yield for every term.
-func (s stats) each(yield func(h uint32, c counts)) {
-	for at := statsHead; at+statsEntry <= len(s); at += statsEntry {
-		yield(binary.LittleEndian.Uint32(s[at:]), unpack(s[at+4]))
-	}
-}
-
-// titles are the terms of one title.
-func (s stats) titles() []uint32 {
-	var out []uint32
-	s.each(func(h uint32, c counts) {
-		if c[inTitle] > 0 {
-			out = append(out, h)
-		}
-	})
-	return out
-}

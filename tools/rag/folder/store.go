@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,9 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	"github.com/seed-069badc9/mcp-gateway/tools/rag/internal/lex"
 )
 
 // formatVersion changes with the schema, the tokeniser, the splitter or anything else that makes an index of yesterday wrong. Another version is built anew;
@@ -51,23 +54,25 @@ type generation struct {
 	vecMu    sync.Mutex
 	vec      *vectors // nil until they are wanted
 
-	candidates, chunk, chunkStats, docStats, df *sql.Stmt
+	candidates, chunk, chunkStats, docStats, df, spelled *sql.Stmt
 }
 
 // docRow is a document in memory: everything but its text.
 type docRow struct {
-	id        int64
-	path      string
-	docID     string
-	title     string
-	hash      string
-	size      int64
-	mtime     int64
-	ctime     int64
-	chunks    int
-	copy      bool // of a document that had its text first
-	stats     stats
-	titleMass float64
+	id     int64
+	path   string
+	docID  string
+	title  string
+	hash   string
+	size   int64
+	mtime  int64
+	ctime  int64
+	chunks int
+	copy   bool // of a document that had its text first
+	stats  stats
+
+	titleMass  float64 // of the words of title and tags, identifiers as a whole included
+	titleWords float64 // without them
 }
 
 // stamp tells two files under one path apart.
@@ -149,6 +154,7 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 	}{
 		{&g.candidates, `SELECT rowid FROM fts WHERE fts MATCH ?`},
 		{&g.df, `SELECT doc FROM vocab WHERE term = ?`},
+		{&g.spelled, `SELECT term, doc FROM vocab WHERE term >= ? AND term < ?`},
 		{&g.chunk, `SELECT heading, text, digest FROM chunks WHERE id = ?`},
 		{&g.docStats, `SELECT stats FROM docs WHERE id = ?`},
 		{&g.chunkStats, `SELECT id, stats FROM chunks WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`},
@@ -165,18 +171,19 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 const maxHeld = 24 << 20
 
 func (g *generation) loadDocs(ctx context.Context) error {
-	rows, err := g.db.QueryContext(ctx, `SELECT id, path, doc_id, title, hash, size, mtime, ctime, chunks, copy, stats FROM docs ORDER BY path`)
+	rows, err := g.db.QueryContext(ctx, `SELECT id, path, doc_id, title, tags, hash, size, mtime, ctime, chunks, copy, stats FROM docs ORDER BY path`)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	g.titleDF = make(map[uint32]int)
-	var titles [][]uint32
+	var titles [][]titleTerm
 	held := 0
 	for rows.Next() {
 		var d docRow
+		var tags string
 		var blob sql.RawBytes
-		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.title, &d.hash, &d.size, &d.mtime, &d.ctime, &d.chunks, &d.copy, &blob); err != nil {
+		if err := rows.Scan(&d.id, &d.path, &d.docID, &d.title, &tags, &d.hash, &d.size, &d.mtime, &d.ctime, &d.chunks, &d.copy, &blob); err != nil {
 			return err
 		}
 		s := stats(blob)
@@ -184,9 +191,9 @@ func (g *generation) loadDocs(ctx context.Context) error {
 			d.stats = append(make(stats, 0, len(s)), s...)
 		}
 		g.stats.add(&d, s)
-		title := s.titles()
-		for _, h := range title {
-			g.titleDF[h]++
+		title := titleTerms(d.title, tags)
+		for _, t := range title {
+			g.titleDF[t.hash]++
 		}
 		titles = append(titles, title)
 		g.docs = append(g.docs, d)
@@ -198,11 +205,39 @@ func (g *generation) loadDocs(ctx context.Context) error {
 	for i := range g.docs {
 		d := &g.docs[i]
 		g.byID[d.id], g.names[d.path] = d, d
-		for _, h := range titles[i] {
-			d.titleMass += g.titleIDF(h)
+		for _, t := range titles[i] {
+			if v := g.titleIDF(t.hash); t.whole {
+				d.titleMass += v * wWhole
+			} else {
+				d.titleMass += v
+				d.titleWords += v
+			}
 		}
 	}
 	return nil
+}
+
+// titleTerm is a distinct term of a title; whole tells an identifier beside its parts.
+type titleTerm struct {
+	hash  uint32
+	whole bool
+}
+
+func titleTerms(title, tags string) []titleTerm {
+	var out []titleTerm
+	for _, s := range [...]string{title, tags} {
+		lex.Scan(s, func(t lex.Token) { out = append(out, titleTerm{termHash(t.Term), t.Kind == lex.Whole}) })
+	}
+	slices.SortFunc(out, func(a, b titleTerm) int {
+		if c := cmp.Compare(a.hash, b.hash); c != 0 || a.whole == b.whole {
+			return c
+		}
+		if a.whole {
+			return 1
+		}
+		return -1
+	})
+	return slices.CompactFunc(out, func(a, b titleTerm) bool { return a.hash == b.hash })
 }
 
 // titleIDF tells how telling a word of titles is.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -14,14 +15,16 @@ import (
 
 // term is a distinct term of a query.
 type term struct {
-	text  string
-	hash  uint32
-	kind  lex.Kind
-	glue  int // sentence-making ideographs in it
-	first int // place in the query
-	df    float64
-	idf   float64
-	mass  float64 // its share in coverage; 0 for identifiers as a whole, whose parts count already
+	text   string
+	hash   uint32
+	kind   lex.Kind
+	glue   int // sentence-making ideographs in it
+	place  int // among the terms of the query
+	df     float64
+	idf    float64
+	weight float64 // in ranking
+	mass   float64 // its share in coverage; 0 for identifiers as a whole, whose parts count already
+	sure   float64 // 1, less for a word that the documents spell another way
 }
 
 // maxTerms bounds the distinct terms of a query: a pasted alert has some thirty.
@@ -36,7 +39,7 @@ func queryTerms(q string) []term {
 			continue
 		}
 		seen[t.Term] = true
-		out = append(out, term{text: t.Term, hash: termHash(t.Term), kind: t.Kind, glue: lex.Glue(t.Term), first: t.Start})
+		out = append(out, term{text: t.Term, hash: termHash(t.Term), kind: t.Kind, glue: lex.Glue(t.Term), place: len(out), sure: 1})
 	}
 	return out
 }
@@ -45,18 +48,36 @@ func queryTerms(q string) []term {
 // seem common, and every unknown word would outweigh all known ones.
 const prior = 50
 
-// weigh looks up how rare the terms are.
+// weigh looks up how rare the terms are. A word that no document holds is taken for the one that it misspells, if there is one.
 func (g *generation) weigh(ctx context.Context, terms []term) error {
 	n := g.stats.chunks + prior
+	unknown := 0
 	for i := range terms {
 		t := &terms[i]
-		df, err := g.terms.lookup(ctx, g.df, t.text)
+		w, err := g.terms.lookup(ctx, t.text, g.frequency)
 		if err != nil {
 			return err
 		}
-		t.df = df
-		t.idf = idf(n, df)
+		if w.df == 0 && misspelt(t) && unknown < maxUnknown {
+			unknown++
+			if w, err = g.terms.lookup(ctx, "~"+t.text, g.nearest); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(terms, func(o term) bool { return o.text == w.text }) { // the query spells it both ways
+				t.df, t.idf, t.mass, t.weight = 0, 0, 0, 0
+				continue
+			}
+			if w.df > 0 {
+				t.text, t.hash, t.sure = w.text, termHash(w.text), wNear
+			}
+		}
+		t.df = w.df
+		t.idf = idf(n, w.df)
 		t.mass = mass(t, n)
+		t.weight = t.idf * t.sure * (1 + wEarly*math.Exp(-float64(t.place)/early))
+		if t.kind == lex.Whole {
+			t.weight *= wWhole
+		}
 	}
 	return nil
 }
@@ -85,33 +106,48 @@ const (
 	glueTwo = 0.15
 )
 
-// termCache keeps the document frequencies of terms asked for lately. A generation never changes, so neither do they.
+// word is a term of the collection and the number of passages that hold it.
+type word struct {
+	text string
+	df   float64
+}
+
+// termCache keeps what terms asked for lately turned out to be. A generation never changes, so neither do they.
 type termCache struct {
 	mu sync.Mutex
-	m  map[string]float64
+	m  map[string]word
 }
 
 // maxCached bounds the cache; when it is full it starts anew.
 const maxCached = 4096
 
-func (c *termCache) lookup(ctx context.Context, stmt *sql.Stmt, text string) (float64, error) {
+func (c *termCache) lookup(ctx context.Context, key string, find func(context.Context, string) (word, error)) (word, error) {
 	c.mu.Lock()
-	df, ok := c.m[text]
+	w, ok := c.m[key]
 	c.mu.Unlock()
 	if ok {
-		return df, nil
+		return w, nil
 	}
-	var n int64
-	if err := stmt.QueryRowContext(ctx, text).Scan(&n); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
+	w, err := find(ctx, key)
+	if err != nil {
+		return w, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil || len(c.m) >= maxCached {
-		c.m = make(map[string]float64)
+		c.m = make(map[string]word)
 	}
-	c.m[text] = float64(n)
-	return float64(n), nil
+	c.m[key] = w
+	return w, nil
+}
+
+// frequency looks a term up.
+func (g *generation) frequency(ctx context.Context, text string) (word, error) {
+	w := word{text: text}
+	if err := g.df.QueryRowContext(ctx, text).Scan(&w.df); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return w, err
+	}
+	return w, nil
 }
 
 // postings is how many postings a query may read. Below it every document that holds any term is ranked; above it the commonest terms find no candidates of their
