@@ -25,6 +25,7 @@ type Config struct {
 	// Warnings are no errors but worth reading.
 	Warnings []Problem `yaml:"-"`
 	lines    map[string]int
+	failed   map[string]bool // paths whose value could not be read while loading
 }
 
 // Size is a number of bytes: 16KiB, 4MiB, 1GiB, or a plain number.

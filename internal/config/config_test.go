@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -309,4 +310,106 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = parse("/etc/mcp-gateway.yaml", data, env())
 	})
+}
+
+// Mistakes of people who write Chinese: each was told as something else, or passed with a name that was not the one in the file.
+func TestChineseInputIsToldForWhatItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		line int
+		says []string
+	}{
+		"a full-width colon behind a section": {"logs：\n  topics: {}\n", 1, []string{"not valid YAML", "full-width ：, and YAML takes : only"}},
+		"one line further up":                 {"log: {level: info}\nlogs：\n\n  topics:\n    a: 1\n  b\n", 2, []string{"full-width ："}},
+		"a full-width comma between members":  {"log: {level: [info]，format: text}\n", 1, []string{"not valid YAML", "full-width ，, and YAML takes , only"}},
+		"a full-width colon in a member":      {"log: {level：info}\n", 1, []string{"full-width ：", "known keys: level, format"}},
+		"a section on one line":               {"logs：{topics: {}}\n", 1, []string{"full-width ："}},
+		"a full-width comma in a value":       {"log: {level: info，format: text}\n", 1, []string{"must be debug", "full-width ，"}},
+		"a full-width blank before a key":     {"log:\n　level: info\n", 2, []string{"U+3000"}},
+		"quotation marks around a duration":   {"call: {timeout: “30s”}\n", 1, []string{"must be a duration", "full-width “"}},
+		"quotation marks around a path":       {"logs: {topics: {a: {description: d, files: {paths: [“x.log”]}}}}\n", 1, []string{"quotation mark", "full-width “"}},
+		"a full-width comma in a list":        {"auth: {tokens: [{name: a, token: 0123456789abcdef, tools: [query_logs，query_rag]}]}\n", 1, []string{"not configured", "full-width ，"}},
+		"a topic called by a Chinese name":    {"logs: {topics: {结算: {description: d, files: {paths: [x]}}}}\n", 1, []string{"ASCII letters", "description"}},
+		"a file in GBK":                       {"log: {level: info}\nlogs: {topics: {a: {description: d, files: {paths: [\"./\xc8\xd5\xd6\xbe/*.log\"]}}}}\n", 2, []string{"not UTF-8", "iconv -f gb18030 -t utf-8"}},
+		"a file in UTF-16":                    {"\xff\xfel\x00o\x00g\x00:\x00", 0, []string{"UTF-16", "iconv -f utf-16 -t utf-8"}},
+		"a file in UTF-16 without its mark":   {"l\x00o\x00g\x00:\x00 \x00{\x00}\x00", 0, []string{"UTF-16"}},
+		"the section has another name":        {"log: {topics: {a: {description: d, files: {paths: [x]}}}}\n", 1, []string{`did you mean "logs.topics"?`, "known keys: level, format"}},
+		"a key one level too high":            {"timezone: UTC\n", 1, []string{`did you mean "logs.topics.NAME.files.timezone"?`}},
+		"a section under another one":         {"http: {mysql: {datasources: {}}}\n", 1, []string{"unknown key"}},
+	} {
+		_, err := load(t, c.text)
+		ps, _ := errors.AsType[Problems](err)
+		if len(ps) != 1 || ps[0].Line != c.line {
+			t.Errorf("%s: %v, want one problem in line %d", name, err, c.line)
+			continue
+		}
+		for _, s := range c.says {
+			if !strings.Contains(ps[0].Text, s) {
+				t.Errorf("%s: %q, want %q", name, ps[0].Text, s)
+			}
+		}
+	}
+	c, err := load(t, "# 配置：生产环境，请勿修改\nlogs:\n  topics:\n    pay:\n      description: 支付服务：下单，退款 # 注释：见“手册”\n      files: {paths: [\"./日志，备份/“a”.log\"]}\n")
+	if err != nil || c.Logs.Topics["pay"].Description != "支付服务：下单，退款" {
+		t.Errorf("Chinese in comments, descriptions and quoted paths: %v", err)
+	}
+}
+
+// One variable that was not set made two messages, or three: what follows from a value that could not be read is no mistake of its own.
+func TestOneMistakeIsOneMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		paths []string
+	}{
+		"variables that are not set": {"canonical: {store: \"${A}\", replicas: 2}\naudit: {mysql: \"${B}\"}\nmysql: {datasources: {shop: {description: \"${D}\", dsn: \"${C}\", schemas: {d: {t: [id]}}}}}\n" +
+			"auth: {tokens: [{name: \"${E}\", token: \"${F}\", role: \"${G}\"}]}\nruns: {ttl: \"${H}\"}\n",
+			[]string{"canonical.store", "audit.mysql", "mysql.datasources.shop.description", "mysql.datasources.shop.dsn", "auth.tokens[0].name", "auth.tokens[0].token", "auth.tokens[0].role", "runs.ttl"}},
+		"keys that are misspelt": {"logs: {topics: {a: {descripton: d, fils: {paths: [x]}}}}\nmysql: {datasources: {s: {description: d, dns: x, schemas: {d: {t: [id]}}}}}\n",
+			[]string{"logs.topics.a.descripton", "logs.topics.a.fils", "mysql.datasources.s.dns"}},
+		"a listener that is not set": {"runs: {mode: registered}\nharness: {listen: \"${A}\"}\n", []string{"harness.listen"}},
+		"a value of the wrong type":  {"call: {timeout: soon, max_raw: much}\n", []string{"call.timeout", "call.max_raw"}},
+		"mistakes beside it":         {"call: {timeout: soon}\nlog: {level: loud}\n", []string{"call.timeout", "log.level"}},
+	} {
+		_, err := load(t, c.text)
+		ps, _ := errors.AsType[Problems](err)
+		var got []string
+		for _, p := range ps {
+			got = append(got, p.Path)
+		}
+		if d := cmp.Diff(c.paths, got, cmp.Transformer("sort", func(s []string) []string { s = slices.Clone(s); slices.Sort(s); return s })); d != "" {
+			t.Errorf("%s:\n%v\n%s", name, err, d)
+		}
+	}
+}
+
+// A plain check took AUDIT_DSN=x for a DSN, or told only the first of two mistakes; a slash in a password was told as a wrong database number.
+func TestAddressesWithCredentialsAreCheckedInTheSamePass(t *testing.T) {
+	const with = "audit: {mysql: \"${A}\"}\nmysql: {datasources: {s: {description: d, dsn: \"${D}\", schemas: {d: {t: [id]}}}}}\ncanonical: {store: \"${S}\"}\n"
+	good := []string{"A", "a:pw@tcp(h:3306)/audit", "D", "u:p/w?x@tcp([::1]:3306)/shop?tls=true", "S", "redis://u:p%40ss%2Fw@h:6379/0"}
+	if _, err := load(t, with, good...); err != nil {
+		t.Error(err)
+	}
+	for _, dsn := range []string{"u@unix(/run/mysqld/mysqld.sock)/d", "u:p@/d", "u:p@tcp/d", "u:p@tcp(h)/"} {
+		if _, err := load(t, with, append([]string{"D", dsn}, good...)...); err != nil {
+			t.Errorf("%s: %v", dsn, err)
+		}
+	}
+	_, err := load(t, with, "A", "S3CR3T-A", "D", "S3CR3T-D", "S", "redis://u:S3CR3T@ss/w@h:6379/0")
+	ps, _ := errors.AsType[Problems](err)
+	if len(ps) != 3 || strings.Contains(err.Error(), "S3CR3T") || !strings.Contains(err.Error(), "percent-encode") {
+		t.Errorf("%v", err)
+	}
+	for dsn, says := range map[string]string{"x": "slash", "mysql://u:S3CR3T@h/d": "URL", "u:S3CR3T@h:3306/d": "tcp(host:3306)", "tcp(h)/d": "no user", ":S3CR3T@tcp(h)/d": "no user", "u:S3CR3T@tcp(h)": "slash",
+		"u:S3CR3T@tcp(h/d": "tcp(host:3306)"} {
+		_, err := load(t, with, append([]string{"D", dsn}, good...)...)
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "S3CR3T") {
+			t.Errorf("%s: %v, want %q", dsn, err, says)
+		}
+	}
+	for _, store := range []string{"redis://u:S3CR3T#a?s@h:6379/0", "redis://:S3CR3T?@h:6379/0", "redis+cluster://u:S3CR3T/@h:6379"} {
+		_, err := load(t, with, append([]string{"S", store}, good...)...)
+		if err == nil || !strings.Contains(err.Error(), "percent-encode") || strings.Contains(err.Error(), "S3CR3T") {
+			t.Errorf("%s: %v", store, err)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -58,12 +59,16 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func parse(file string, data []byte, getenv func(string) (string, bool)) (*Config, error) {
+	if p, ok := encodingProblem(file, data); !ok {
+		return nil, Problems{p}
+	}
 	c := Default()
-	c.File, c.lines = file, map[string]int{}
-	b := &binder{file: file, dir: filepath.Dir(file), getenv: getenv, lines: c.lines, anchors: map[string]ast.Node{}}
-	f, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), 0) // some editors begin a file with a mark that is no part of it
+	c.File, c.lines, c.failed = file, map[string]int{}, map[string]bool{}
+	b := &binder{file: file, dir: filepath.Dir(file), getenv: getenv, lines: c.lines, failed: c.failed, anchors: map[string]ast.Node{}}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors begin a file with a mark that is no part of it
+	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, Problems{syntaxProblem(file, err)}
+		return nil, Problems{syntaxProblem(file, data, err)}
 	}
 	docs := slices.DeleteFunc(f.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
 	if len(docs) > 1 {
@@ -82,13 +87,36 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Confi
 
 var syntaxLine = regexp.MustCompile(`^\[(\d+):(\d+)\] ([^\n]*)`)
 
-func syntaxProblem(file string, err error) Problem {
+func syntaxProblem(file string, data []byte, err error) Problem {
 	p := Problem{File: file, Text: "is not valid YAML"}
 	if m := syntaxLine.FindStringSubmatch(err.Error()); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
-		p.Text = "is not valid YAML: " + m[3]
+		p.Text = "is not valid YAML: " + m[3] + wideNear(strings.Split(string(data), "\n"), p.Line)
 	}
 	return p
+}
+
+// encodingProblem refuses what is not UTF-8: names and paths of it would be others than those that were written.
+func encodingProblem(file string, data []byte) (Problem, bool) {
+	p := Problem{File: file}
+	switch i := bytes.IndexByte(data, 0); {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), i >= 0:
+		p.Text = "is not UTF-8 but UTF-16, it seems; convert it: iconv -f utf-16 -t utf-8"
+	case !utf8.Valid(data):
+		n := 0
+		for n < len(data) {
+			r, w := utf8.DecodeRune(data[n:])
+			if r == utf8.RuneError && w == 1 {
+				break
+			}
+			n += w
+		}
+		p.Line = 1 + bytes.Count(data[:n], []byte("\n"))
+		p.Text = "is not UTF-8; convert it from the encoding it was written in, as in: iconv -f gb18030 -t utf-8"
+	default:
+		return p, true
+	}
+	return p, false
 }
 
 // binder copies a YAML tree into Go values and notes every mistake.
@@ -97,8 +125,15 @@ type binder struct {
 	getenv    func(string) (string, bool)
 	problems  []Problem
 	lines     map[string]int
+	failed    map[string]bool // paths whose value could not be read
 	anchors   map[string]ast.Node
 	depth     int
+}
+
+// fail is a problem that leaves the key without a value: what follows from that alone is no mistake of its own.
+func (b *binder) fail(n ast.Node, path, format string, args ...any) {
+	b.failed[path] = true
+	b.problem(n, path, format, args...)
 }
 
 func (b *binder) problem(n ast.Node, path, format string, args ...any) {
@@ -168,6 +203,9 @@ func (b *binder) bind(n ast.Node, v reflect.Value, path string) {
 		return
 	case *Path:
 		if s, ok := b.scalar(n, path, "a path"); ok {
+			if s != "" && strings.ContainsAny(s[:min(len(s), 3)], "“＂‘") {
+				b.fail(n, path, "begins with a quotation mark that YAML does not know%s", wideHint(s))
+			}
 			*p = b.resolve(s)
 		}
 		return
@@ -235,7 +273,7 @@ func (b *binder) pairs(n ast.Node) (out []*ast.MappingValueNode, ok bool) {
 func (b *binder) bindStruct(n ast.Node, v reflect.Value, path string) {
 	pairs, ok := b.pairs(n)
 	if !ok {
-		b.problem(n, path, "must be a mapping of keys to values, not %s", kindOf(n))
+		b.fail(n, path, "must be a mapping of keys to values, not %s%s", kindOf(n), wideHint(n.GetToken().Value))
 		return
 	}
 	fields := map[string]int{}
@@ -255,8 +293,16 @@ func (b *binder) bindStruct(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !ok:
 			hint := "known keys: " + strings.Join(known, ", ")
-			if near := spelling.Nearest(key, known); near != "" {
+			if wide := wideHint(key); wide != "" {
+				hint = strings.TrimPrefix(wide, "; ") + " (" + hint + ")"
+				for _, name := range strings.FieldsFunc(key, func(r rune) bool { return wideSigns[r] != "" || r == ' ' }) {
+					b.failed[join(path, name)] = true
+				}
+			} else if near := spelling.Nearest(key, known); near != "" {
 				hint = fmt.Sprintf("did you mean %q? (%s)", near, hint)
+				b.failed[join(path, near)] = true
+			} else if there := elsewhere(path, key); there != "" {
+				hint = fmt.Sprintf("did you mean %q? (%s)", there, hint)
 			}
 			b.problem(p.Key, at, "unknown key; %s", hint)
 		case seen[key]:
@@ -272,7 +318,7 @@ func (b *binder) bindStruct(n ast.Node, v reflect.Value, path string) {
 func (b *binder) bindMap(n ast.Node, v reflect.Value, path string) {
 	pairs, ok := b.pairs(n)
 	if !ok {
-		b.problem(n, path, "must be a mapping of names to values, not %s", kindOf(n))
+		b.fail(n, path, "must be a mapping of names to values, not %s%s", kindOf(n), wideHint(n.GetToken().Value))
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
@@ -293,7 +339,7 @@ func (b *binder) bindMap(n ast.Node, v reflect.Value, path string) {
 func (b *binder) bindSlice(n ast.Node, v reflect.Value, path string) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		b.problem(n, path, "must be a list, as in [a, b], not %s", kindOf(n))
+		b.fail(n, path, "must be a list, as in [a, b], not %s%s", kindOf(n), wideHint(n.GetToken().Value))
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
@@ -306,7 +352,7 @@ func (b *binder) bindSlice(n ast.Node, v reflect.Value, path string) {
 func (b *binder) scalarInto(n ast.Node, path, want string, set func(string) bool) {
 	if s, ok := b.scalar(n, path, want); ok && !set(s) {
 		// The text as written: an expanded variable may be a secret in the wrong place.
-		b.problem(n, path, "must be %s, not %s", want, strconv.Quote(shorten(n.GetToken().Value)))
+		b.fail(n, path, "must be %s, not %s%s", want, strconv.Quote(shorten(n.GetToken().Value)), wideHint(n.GetToken().Value))
 	}
 }
 
@@ -328,10 +374,10 @@ func (b *binder) scalar(n ast.Node, path, want string) (string, bool) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		s = n.GetToken().Value
 	case *ast.AliasNode:
-		b.problem(n, path, "the alias names no anchor above it")
+		b.fail(n, path, "the alias names no anchor above it")
 		return "", false
 	default:
-		b.problem(n, path, "must be %s, not %s", want, kindOf(n))
+		b.fail(n, path, "must be %s, not %s", want, kindOf(n))
 		return "", false
 	}
 	return b.expand(n, path, s)
@@ -347,25 +393,25 @@ func (b *binder) expand(n ast.Node, path, s string) (string, bool) {
 	out := variable.ReplaceAllStringFunc(s, func(m string) string {
 		name, def, hasDef := strings.Cut(m[2:len(m)-1], ":-")
 		if !varName.MatchString(name) {
-			b.problem(n, path, "${%s} is no variable; write ${NAME} or ${NAME:-default}", shorten(name))
+			b.fail(n, path, "${%s} is no variable; write ${NAME} or ${NAME:-default}", shorten(name))
 			good = false
 			return ""
 		}
 		v, ok := b.getenv(name)
 		switch {
 		case hasDef && strings.Contains(def, "${"):
-			b.problem(n, path, "the default of ${%s:-…} holds another variable, which is not expanded", name)
+			b.fail(n, path, "the default of ${%s:-…} holds another variable, which is not expanded", name)
 			good = false
 		case hasDef && v == "":
 			return def
 		case !ok:
-			b.problem(n, path, "the environment variable %s is not set; set it, or give a default as in ${%s:-value}", name, name)
+			b.fail(n, path, "the environment variable %s is not set; set it, or give a default as in ${%s:-value}", name, name)
 			good = false
 		}
 		return v
 	})
 	if good && strings.Contains(variable.ReplaceAllLiteralString(s, ""), "${") {
-		b.problem(n, path, "a variable that begins with ${ is not closed by }")
+		b.fail(n, path, "a variable that begins with ${ is not closed by }")
 		good = false
 	}
 	return out, good

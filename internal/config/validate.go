@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+
 )
 
 // maxObservation is the hard bound of an observation: above it common clients cut or refuse a tool result.
@@ -30,12 +31,33 @@ type checker struct {
 	out Problems
 }
 
+// add notes a problem unless the value could not be read in the first place: one mistake is one message.
 func (k *checker) add(path, format string, args ...any) {
-	k.out = append(k.out, k.c.Problem(path, fmt.Sprintf(format, args...)))
+	if k.failed(path) {
+		return
+	}
+	wide := ""
+	for _, a := range args { // what was written
+		if s, ok := a.(string); ok && wide == "" {
+			wide = wideHint(s)
+		}
+	}
+	k.out = append(k.out, k.c.Problem(path, fmt.Sprintf(format, args...)+wide))
 }
 
 func (k *checker) warn(path, format string, args ...any) {
 	k.c.Warnings = append(k.c.Warnings, k.c.Problem(path, fmt.Sprintf(format, args...)))
+}
+
+// failed tells whether the key or a section around it could not be read.
+func (k *checker) failed(path string) bool {
+	for path != "" {
+		if k.c.failed[path] {
+			return true
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return k.c.failed[""]
 }
 
 func (c *Config) validate() Problems {
@@ -121,6 +143,9 @@ func (k *checker) http() {
 
 func (k *checker) harness() {
 	h := k.c.Harness
+	if k.failed("harness.listen") {
+		return
+	}
 	if h.Listen == "" {
 		if k.c.Runs.Mode == "registered" {
 			k.add("runs.mode", "registered runs are opened through the harness listener: set harness.listen, or use implicit")
@@ -150,7 +175,7 @@ func (k *checker) auth() {
 		at := fmt.Sprintf("auth.tokens[%d]", i)
 		switch {
 		case !nameGrammar.MatchString(t.Name):
-			k.add(at+".name", "must be a name such as agent-a: letters, digits, dot, dash, underscore, at most 64")
+			k.add(at+".name", "must be a name such as agent-a: ASCII letters, digits, dot, dash, underscore, at most 64")
 		case names[t.Name]:
 			k.add(at+".name", "the name %q is used twice; each token is its own principal", t.Name)
 		}
@@ -273,8 +298,9 @@ func (k *checker) canonical() {
 	case "":
 		k.add("canonical.store", "must be file:, file:PATH, memory, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…")
 	case "redis":
-		if u, err := url.Parse(c.Store.Reveal()); err != nil || u.Host == "" {
-			k.add("canonical.store", "is no address; it looks like redis://user:password@host:6379/0 (percent-encode special characters of the password)")
+		u, err := url.Parse(c.Store.Reveal())
+		if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash in it ends the host
+			k.add("canonical.store", "is no address; it looks like redis://user:password@host:6379/0 (percent-encode / ? # @ : and %% in user and password: p@ss/w is p%%40ss%%2Fw)")
 		}
 	case "file":
 		if p := strings.TrimPrefix(c.Store.Reveal(), "file:"); p != "" && !filepath.IsAbs(p) {
@@ -284,7 +310,7 @@ func (k *checker) canonical() {
 	if c.Replicas < 1 {
 		k.add("canonical.replicas", "must be at least 1")
 	}
-	if c.Replicas > 1 && (kind == "memory" || kind == "file") {
+	if c.Replicas > 1 && !k.failed("canonical.store") && (kind == "memory" || kind == "file") {
 		k.add("canonical.store", "%d replicas cannot share %s; use Redis", c.Replicas, kind)
 	}
 	if c.TTL <= k.c.Call.Timeout {
@@ -308,12 +334,34 @@ func (k *checker) audit() {
 	if !a.MySQL.IsZero() && a.File != "" {
 		k.add("audit", "choose one of mysql and file")
 	}
+	if !a.MySQL.IsZero() {
+		k.dsn("audit.mysql", a.MySQL.Reveal())
+	}
 	for _, n := range slices.Sorted(maps.Keys(k.c.MySQL.Datasources)) {
 		if dsn := k.c.MySQL.Datasources[n].DSN; !a.MySQL.IsZero() && account(dsn.Reveal()) == account(a.MySQL.Reveal()) {
 			k.add("audit.mysql", "is the DSN of datasource %q; audit needs an account of its own that may write", n)
 		}
 	}
 }
+
+// dsn checks the shape of a DSN. The driver that reads it checks more; this is what can be told in the same pass as the rest.
+func (k *checker) dsn(path, dsn string) {
+	const like = "it looks like user:password@tcp(host:3306)/database"
+	before, _, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '@')+1:], "?")
+	slash := strings.LastIndexByte(before, '/')
+	switch user, _, _ := strings.Cut(dsn[:max(0, strings.LastIndexByte(dsn, '@'))], ":"); {
+	case strings.HasPrefix(dsn, "mysql://"), strings.HasPrefix(dsn, "mariadb://"):
+		k.add(path, "is a URL, no DSN; %s", like)
+	case slash < 0:
+		k.add(path, "is no DSN: nothing follows a slash; %s", like)
+	case user == "":
+		k.add(path, "is no DSN: it names no user; %s", like)
+	case !dsnAddress.MatchString(before[:slash]):
+		k.add(path, "is no DSN: the address is not written as tcp(host:3306); %s", like)
+	}
+}
+
+var dsnAddress = regexp.MustCompile(`^(?:[^()/:@]+(?:\(.*\))?)?$`)
 
 // account is a DSN without its parameters: they do not make it another account.
 func account(dsn string) string {
@@ -335,11 +383,14 @@ func (k *checker) masks(path string, mask []string) {
 
 func (k *checker) name(path, name string) {
 	if !nameGrammar.MatchString(name) {
-		k.add(path, "a name has letters, digits, dot, dash, underscore, at most 64")
+		k.add(path, "a name has ASCII letters, digits, dot, dash, underscore, at most 64; say in the description what else there is to say")
 	}
 }
 
 func (k *checker) describe(path, text string) {
+	if k.failed(path + ".description") {
+		return
+	}
 	if strings.TrimSpace(text) == "" {
 		k.add(path, "needs a description: one line that tells a model what it will find there")
 	} else if len(text) > 300 || strings.ContainsAny(text, "\n\r") {
@@ -351,6 +402,9 @@ func (k *checker) one(path string, present map[string]bool) {
 	var names, set []string
 	for _, n := range slices.Sorted(maps.Keys(present)) {
 		names = append(names, n)
+		if k.failed(path + "." + n) {
+			return
+		}
 		if present[n] {
 			set = append(set, n)
 		}
@@ -453,6 +507,8 @@ func (k *checker) mysql() {
 		k.describe(at, d.Description)
 		if d.DSN.IsZero() {
 			k.add(at+".dsn", "is empty; it looks like user:password@tcp(host:3306)/database")
+		} else {
+			k.dsn(at+".dsn", d.DSN.Reveal())
 		}
 		if d.MaxRows < 1 || d.MaxRows > 10_000 {
 			k.add(at+".max_rows", "must be between 1 and 10000")
