@@ -61,7 +61,7 @@ func (g *gateway) openHarness(ctx context.Context, tc *tls.Config) (*door, error
 	var l net.Listener = tcp
 	g.log.Info("serving the harness API", slog.String("address", l.Addr().String()))
 	if tc != nil {
-		l = tls.NewListener(l, tc)
+		l = tls.NewListener(l, tc.Clone()) // the MCP server completes its own
 	}
 	// A draft of 1 MiB over a slow line takes seconds; nothing here waits for a backend.
 	d.srv = &http.Server{Handler: d.api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second, IdleTimeout: 60 * time.Second,
