@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -348,4 +349,38 @@ func TestNewDoesNotConnect(t *testing.T) {
 	}
 	_, err = s.Open(t.Context(), openArgs("r", "c"))
 	wantCode(t, "Open after Shutdown", err, fault.StoreError)
+}
+
+// clockLines counts what is said about clocks.
+type clockLines struct {
+	repeats
+}
+
+func (c *clockLines) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "clocks") {
+		c.n.Add(1)
+	}
+	return nil
+}
+
+// A gateway whose clock is off rejects citations that others accept, and nothing else would show why: the operator is told, once.
+func TestClocksThatDifferAreReported(t *testing.T) {
+	t.Parallel()
+	srv := startServer(t)
+	var told clockLines
+	s := srv.store(t, Options{Logger: slog.New(&told)})
+	var off time.Duration
+	s.clock = func() time.Time { return time.Now().Add(off) }
+	for i, c := range []struct {
+		off  time.Duration
+		told int64
+	}{{0, 0}, {time.Hour, 1}, {time.Hour, 1}, {0, 1}, {-time.Hour, 2}, {-time.Minute, 2}} {
+		off = c.off
+		if err := s.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := told.n.Load(); n != c.told {
+			t.Errorf("%d: the operator was told %d times of %v, want %d", i, n, c.off, c.told)
+		}
+	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -46,10 +48,12 @@ func (u *unfit) Error() string { return u.text }
 // fit checks one server.
 func (s *Store) fit(ctx context.Context, c redis.UniversalClient, write bool) error {
 	p := c.Pipeline()
-	memory, server := p.Info(ctx, "memory"), p.Info(ctx, "server")
+	memory, server, its := p.Info(ctx, "memory"), p.Info(ctx, "server"), p.Time(ctx)
+	sent := s.clock()
 	if _, err := p.Exec(ctx); err != nil {
 		return err
 	}
+	s.compare(sent, its.Val(), s.clock())
 	version := field(server.Val(), "redis_version")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < 7 {
@@ -62,6 +66,22 @@ func (s *Store) fit(ctx context.Context, c redis.UniversalClient, write bool) er
 		return nil
 	}
 	return pingScript.Run(ctx, c, []string{prefix("")}).Err()
+}
+
+// tolerance is what a gateway forgives a record that its own clock holds for expired: see canonical.Ledger.
+const tolerance = time.Second
+
+// compare tells the operator, once until it is well again, that the clocks differ. Nothing unsafe comes of it, but a gateway that is ahead finds records gone that
+// others still verify.
+func (s *Store) compare(sent, its, received time.Time) {
+	ahead, behind := sent.Sub(its), its.Sub(received)
+	if ahead <= tolerance && behind <= tolerance {
+		s.skewed.Store(false)
+		return
+	}
+	if !s.skewed.Swap(true) {
+		s.log.Warn("the clocks of this machine and of Redis differ: records end early or late here", slog.Duration("ahead", ahead.Round(time.Second)))
+	}
 }
 
 // field reads one line of INFO.

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -50,7 +51,7 @@ type Options struct {
 	AllowEviction bool
 	// EncryptionKey holds 32-byte keys as base64 or hex, comma separated: the first seals request, raw, observation, scopes and control data, all of them open. Empty: plain.
 	EncryptionKey string
-	// Logger gets one line per repeated step; nil: none.
+	// Logger gets one line per repeated step, and one when the server's clock is found to be off; nil: none.
 	Logger *slog.Logger
 }
 
@@ -61,6 +62,8 @@ type Store struct {
 	ring   *seal.Ring
 	pack   packer
 	log    *slog.Logger
+	clock  func() time.Time
+	skewed atomic.Bool // the operator was told
 
 	mu     sync.Mutex
 	client redis.UniversalClient
@@ -84,7 +87,7 @@ func New(o Options) (*Store, error) {
 	}
 	// go-redis writes addresses to stderr by itself; there is one logger for the whole process.
 	redis.SetLogger(silent{})
-	return &Store{o: o, target: t, ring: ring, pack: newPacker(), log: o.Logger}, nil
+	return &Store{o: o, target: t, ring: ring, pack: newPacker(), log: o.Logger, clock: time.Now}, nil
 }
 
 type silent struct{}
