@@ -28,6 +28,9 @@ func (c *conv) aggregate(x ctx, e sp.Expr) expr {
 			return nil
 		}
 		c.facts.function(n.AggrName())
+		if v, ok := anyValue(x, e); ok {
+			return c.expr(x, v)
+		}
 		out := seq{w, word("(")}
 		if d, ok := n.(sp.DistinctableAggr); ok && d.IsDistinct() {
 			out = append(out, word("DISTINCT "))
@@ -45,6 +48,15 @@ func (c *conv) aggregate(x ctx, e sp.Expr) expr {
 		return out
 	}
 	return nil
+}
+
+// anyValue gives the argument of ANY_VALUE: as it stands it means the same under the sql_mode of the executor, and MariaDB lacks the function. HAVING could not name it.
+func anyValue(x ctx, e sp.Expr) (sp.Expr, bool) {
+	v, ok := e.(*sp.AnyValue)
+	if !ok || x.sc.having {
+		return nil, false
+	}
+	return v.Arg, true
 }
 
 // countCall: COUNT(col) tells how many are not NULL, which is allowed for a masked column; COUNT(DISTINCT col) compares it.
@@ -156,7 +168,18 @@ func (c *conv) windowCall(x ctx, n sp.WindowFunc) expr {
 	if n.GetOverClause() == nil {
 		fail(codeSyntax, "%s needs OVER (...)", w)
 	}
+	if f, ok := n.(*sp.LagLeadExpr); ok && f.Default != nil {
+		return c.lagDefault(x, w, f)
+	}
 	return c.over(x, call{w, c.exprs(x, present(n.GetArgs()...))}, n.GetOverClause())
+}
+
+// lagDefault writes LAG(a, n, d) as IF(LAG(1, n) IS NULL, d, LAG(a, n)), which MariaDB reads as well.
+func (c *conv) lagDefault(x ctx, w word, f *sp.LagLeadExpr) expr {
+	arg, by, other := c.expr(x, f.Expr), c.expr(x, f.N), c.expr(x, f.Default)
+	over := c.over(x, word(""), f.OverClause)
+	at := func(e expr) expr { return seq{call{w, []expr{e, by}}, over} }
+	return call{"IF", []expr{seq{word("("), at(numLit("1")), word(" IS NULL)")}, other, at(arg)}}
 }
 
 func respect(n *sp.NullTreatmentClause) {

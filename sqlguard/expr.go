@@ -24,6 +24,10 @@ func (c *conv) bare(x ctx, e sp.Expr) (expr, []*source, *source) {
 		}
 		return subquery{q}, q.outputs[0].masked, nil
 	}
+	if v, ok := anyValue(x, e); ok {
+		c.facts.function("any_value")
+		return c.bare(x.plain(), v)
+	}
 	return c.expr(x, e), nil, nil
 }
 

@@ -183,7 +183,7 @@ func (c *conv) join(x ctx, n *sp.JoinTableExpr) (fromItem, []visible) {
 	switch {
 	case n.Condition.On != nil:
 		on := x
-		on.sc = &scope{parent: x.sc.parent, vis: vis, rels: x.sc.rels[from:], later: x.sc.later}
+		on.sc = &scope{parent: x.sc.parent, vis: vis, rels: x.sc.rels[from:], beside: x.sc.rels[:from], later: x.sc.later}
 		j.on = c.condition(on, n.Condition.On)
 	case len(n.Condition.Using) > 0:
 		j.on, vis = c.using(x.sc, n, lv, rv)

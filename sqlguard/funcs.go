@@ -37,7 +37,7 @@ func arity(f fn) string {
 	return strconv.Itoa(f.least) + " to " + strconv.Itoa(f.most) + " arguments"
 }
 
-// sized bounds the functions that make long strings from short statements: a literal length up to maxRepeat, or one that depends on a column, which
+// sized bounds the functions that make long strings from short statements: a literal length up to maxRepeat, or one that depends on the rows, which
 // the server's packet limit stops. They do not nest.
 func (c *conv) sized(x ctx, f fn, args []sp.Expr) expr {
 	if x.sized {
@@ -50,7 +50,7 @@ func (c *conv) sized(x ctx, f fn, args []sp.Expr) expr {
 	}
 	out := make([]expr, len(args))
 	for i, a := range args {
-		before := c.refs
+		refs, aggregates := c.refs, c.aggregates
 		out[i] = c.expr(x, a)
 		if i != at || f.name == "EXPORT_SET" {
 			continue
@@ -61,7 +61,7 @@ func (c *conv) sized(x ctx, f fn, args []sp.Expr) expr {
 			}
 		} else if u, ok := a.(*sp.UnaryExpr); ok && u.Operator == sp.UMinusOp {
 			continue
-		} else if c.refs == before {
+		} else if c.refs == refs && c.aggregates == aggregates {
 			fail(codeComplex, "the length of %s has to be a number up to %d", f.name, maxRepeat)
 		}
 	}
@@ -269,7 +269,7 @@ func (c *conv) noFunction(name string) {
 		fail(codeFunction, "function %s is not allowed; %s", show(up), alt)
 	}
 	if stateful[up] {
-		fail(codeFunction, "function %s is not allowed: it waits, locks, writes or shows server state", show(up))
+		fail(codeFunction, "function %s is not allowed: it waits, locks, writes or shows server state; leave it out", show(up))
 	}
 	names := make([]string, 0, len(functions))
 	for n := range functions {
@@ -302,7 +302,8 @@ var instead = map[string]string{
 	"STRING_AGG": "use GROUP_CONCAT(x SEPARATOR ',')", "LISTAGG": "use GROUP_CONCAT(x SEPARATOR ',')", "ARRAY_AGG": "use JSON_ARRAYAGG(x)", "GETDATE": "use NOW()", "LEN": "use CHAR_LENGTH(s)",
 	"DATEADD": "use d + INTERVAL n UNIT", "ILIKE": "use LIKE", "TO_NUMBER": "use CAST(x AS DECIMAL(20,4))", "DIVIDE": "use a / b", "SUBTRACT": "use a - b", "MEDIAN": "use a window with ROW_NUMBER()",
 	"PERCENTILE_CONT": "use a window with PERCENT_RANK()", "PERCENTILE_DISC": "use a window with CUME_DIST()", "DATABASE": "SHOW TABLES lists what can be read", "SCHEMA": "SHOW TABLES lists what can be read",
-	"ROLLUP": "write GROUP BY a, b WITH ROLLUP", "CUBE": "MySQL has no CUBE; write UNION ALL of several GROUP BY", "VERSION": "it shows server state", "IIF": "use IF(c, a, b)", "TYPEOF": "use SHOW COLUMNS FROM t", "CHARINDEX": "use LOCATE(a, b)", "GEN_RANDOM_UUID": "use UUID()",
+	"ROLLUP": "write GROUP BY a, b WITH ROLLUP", "CUBE": "MySQL has no CUBE; write UNION ALL of several GROUP BY", "VERSION": "nothing about the server can be asked; leave it out", "USER": "nothing about the account can be asked; leave it out", "CURRENT_USER": "nothing about the account can be asked; leave it out",
+	"SLEEP": "nothing waits here; send the next statement later", "IIF": "use IF(c, a, b)", "TYPEOF": "use SHOW COLUMNS FROM t", "CHARINDEX": "use LOCATE(a, b)", "GEN_RANDOM_UUID": "use UUID()",
 }
 
 // refusedFunction names a node that is known to the parser and not allowed.

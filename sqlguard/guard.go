@@ -65,6 +65,9 @@ func (g *Guard) Plan(sql string) (Plan, error) {
 func (t token) verb() bool { return t.kind == tWord && verbs[strings.ToUpper(t.text)] }
 
 func notAllowed(t token) error {
+	if strings.EqualFold(t.text, "USE") {
+		return refuse(codeNotReadOnly, "USE is not allowed; write the schema before the table: schema.table")
+	}
 	return refuse(codeNotReadOnly, "%s is not allowed; only SELECT, SHOW TABLES, SHOW COLUMNS, DESCRIBE and EXPLAIN SELECT are", strings.ToUpper(t.text))
 }
 
@@ -184,7 +187,7 @@ var position = regexp.MustCompile(`at position (\d+)`)
 // syntax turns the reader's message into one about the caller's own text: the message itself quotes a text that the caller never wrote.
 func (g *Guard) syntax(s *scan, err error) error {
 	for i, t := range s.toks {
-		if t.kind != tWord || t.kw != kwNone && t.kw != kwModifier && t.kw != kwFetch && t.kw != kwGroup {
+		if t.kind != tWord || t.kw != kwNone && t.kw != kwModifier && t.kw != kwFetch && t.kw != kwGroup && t.kw != kwDistinct {
 			continue
 		}
 		switch up := strings.ToUpper(t.text); up {
@@ -210,6 +213,14 @@ func (g *Guard) syntax(s *scan, err error) error {
 			return refuse(codeSyntax, "MySQL has no FILTER; write SUM(CASE WHEN condition THEN x END)")
 		case "WITHIN":
 			return refuse(codeUnsupported, "WITHIN GROUP is not supported; write a window with PERCENT_RANK() or ROW_NUMBER()")
+		case "DISTINCT":
+			if i+1 < len(s.toks) && s.toks[i+1].kw == kwOn {
+				return refuse(codeSyntax, "DISTINCT ON is not MySQL; write ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) AS n in a derived table and n = 1 outside")
+			}
+		case "INTERVAL":
+			if i+2 == len(s.toks) || i+2 < len(s.toks) && s.toks[i+1].kind == tString && !unitWords["."+strings.ToLower(s.toks[i+2].text)] {
+				return refuse(codeSyntax, "the unit of INTERVAL stands outside the quotes; write INTERVAL 1 DAY")
+			}
 		case "SOUNDS":
 			return refuse(codeUnsupported, "SOUNDS LIKE is not supported; write SOUNDEX(a) = SOUNDEX(b)")
 		}
@@ -223,10 +234,21 @@ func (g *Guard) syntax(s *scan, err error) error {
 			if t.kind == tWord && (strings.EqualFold(t.text, "DESC") || strings.EqualFold(t.text, "ASC")) {
 				return refuse(codeSyntax, "%s at byte %d: GROUP BY does not sort; add ORDER BY", strings.ToUpper(t.text), t.pos+1)
 			}
+			if t.kind == tWord && t.pos > s.toks[0].pos && g.published(t.text) {
+				return refuse(codeSyntax, "%s at byte %d is a keyword too; as a name it needs back quotes: `%s`", show(t.text), t.pos+1, show(t.text))
+			}
 			return refuse(codeSyntax, "the statement cannot be read near %s at byte %d", near(t), t.pos+1)
 		}
 	}
 	return fault.New(codeSyntax, "sqlguard.Plan", errors.New("syntax")).WithHint("the statement cannot be read to its end; a bracket, a quote or a keyword may be missing")
+}
+
+// published tells whether an allowed table or column bears that name.
+func (g *Guard) published(name string) bool {
+	k := fold(name)
+	return slices.ContainsFunc(g.tables, func(e *entry) bool {
+		return fold(e.Name) == k || slices.ContainsFunc(e.cols, func(c relColumn) bool { return c.key == k })
+	})
 }
 
 // near names a token for a hint. The content of a literal stays out.

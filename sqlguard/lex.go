@@ -370,6 +370,9 @@ func (l *lexer) operator(i int) (int, error) {
 	case '[', ']':
 		return 0, refuse(codeSyntax, "square brackets do not quote names in MySQL; use back quotes")
 	case '\\':
+		if rest := src[i+1:]; len(rest) == 1 && strings.ContainsAny(rest, "gGs") {
+			return 0, refuse(codeSyntax, "\\%s is a command of the terminal client; leave it out", rest)
+		}
 		return 0, refuse(codeSyntax, "a backslash outside a string; write NULL for \\N")
 	default:
 		return 0, refuse(codeSyntax, "a control character outside a string")

@@ -16,7 +16,8 @@ const (
 	Select                    // rows from the server: SQL
 	ShowTables                // the allowed tables: Pattern, and the schema of Target if one was named
 	ShowColumns               // the allowed columns of Target: Pattern
-	ShowDatabases             // the schemas of an allowlist with several: Pattern
+	ShowDatabases             // the schemas of the allowlist: Pattern
+	ShowIndex                 // the indexes of Target all of whose columns are allowed
 	Explain                   // the plan of Inner, nothing runs
 )
 
@@ -30,6 +31,8 @@ func (k Kind) String() string {
 		return "SHOW COLUMNS"
 	case ShowDatabases:
 		return "SHOW DATABASES"
+	case ShowIndex:
+		return "SHOW INDEX"
 	case Explain:
 		return "EXPLAIN"
 	}
@@ -83,7 +86,7 @@ func (p Plan) Masked() []string { return slices.Clone(p.maskedBy) }
 // Outputs are the result columns in order; nil unless p is a Select.
 func (p Plan) Outputs() []Output { return slices.Clone(p.outputs) }
 
-// Target is the allowed table of ShowColumns, or the schema that SHOW TABLES named.
+// Target is the allowed table of ShowColumns and ShowIndex, or the schema that SHOW TABLES named.
 func (p Plan) Target() (schema, table string) { return p.schema, p.table }
 
 // Inner is the plan that Explain explains; the zero plan for other kinds.

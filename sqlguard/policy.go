@@ -209,7 +209,7 @@ func (g *Guard) noTable(schema, name string) error {
 		shown = show(schema) + "." + shown
 	}
 	if systemSchemas[fold(schema)] {
-		return refuse(codeTable, "table %s is a system table; SHOW TABLES and SHOW COLUMNS FROM t list what can be queried", shown)
+		return refuse(codeTable, "table %s is a system table; SHOW TABLES, DESCRIBE t and SHOW INDEX FROM t list what can be queried", shown)
 	}
 	if near := g.nearTables(name); len(near) > 0 {
 		return refuse(codeTable, "table %s is not on the allowlist; allowed: %s", shown, list(near, 8))

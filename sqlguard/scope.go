@@ -22,6 +22,7 @@ type scope struct {
 	parent *scope
 	vis    []visible
 	rels   []*relation
+	beside []*relation  // relations of the same FROM that an ON cannot name
 	outs   []output     // outputs of this SELECT once they are known
 	items  []selectItem // their expressions
 	group  []visible    // plain columns of GROUP BY
@@ -166,6 +167,9 @@ func (c *conv) masked(name string) {
 func (c *conv) qualified(x ctx, schema, table, name string) (expr, *relColumn) {
 	s, r := x.sc.relation(schema, table)
 	if r == nil {
+		if _, r := (&scope{rels: x.sc.beside}).relation(schema, table); r != nil {
+			fail(codeTable, "%s cannot be named in this ON: a comma binds weaker than JOIN; write JOIN instead of the comma", show(table))
+		}
 		fail(codeTable, "%s is not a table or alias of this query; it has %s", show(table), list(x.sc.aliasesInScope(), 8))
 	}
 	c.notCaptured(x.sc, s, r)

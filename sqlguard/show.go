@@ -1,6 +1,9 @@
 package sqlguard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // metadata plans SHOW, DESCRIBE and EXPLAIN. They are answered from the policy and the catalogue and never reach a server.
 func (g *Guard) metadata(sql string, toks []token) (Plan, error) {
@@ -28,6 +31,15 @@ func (r *reader) word(ws ...string) bool {
 		}
 	}
 	return false
+}
+
+// text reads one of the words in quotes.
+func (r *reader) text(ws ...string) bool {
+	if len(r.toks) == 0 || r.toks[0].kind != tString || !slices.ContainsFunc(ws, func(w string) bool { return strings.EqualFold(w, r.toks[0].text) }) {
+		return false
+	}
+	r.toks = r.toks[1:]
+	return true
 }
 
 func (r *reader) op(o string) bool {
@@ -102,23 +114,21 @@ func (g *Guard) show(r *reader) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		if len(g.schemas) == 1 {
-			return Plan{}, refuse(codeUnsupported, "there is one schema, %s; SHOW TABLES lists its tables", show(g.schemas[0]))
-		}
 		return Plan{kind: ShowDatabases, pattern: pattern, limit: g.maxRows, normal: "SHOW DATABASES LIKE " + pattern}, nil
 	case r.word("COLUMNS", "FIELDS"):
-		if !r.word("FROM", "IN") {
-			return Plan{}, refuse(codeSyntax, "SHOW COLUMNS needs FROM and a table")
-		}
-		schema, name, ok := r.table()
-		if ok && r.word("FROM", "IN") {
-			schema, ok = r.name()
-		}
-		if !ok {
-			return Plan{}, refuse(codeSyntax, "SHOW COLUMNS FROM needs a table")
+		schema, name, err := r.from("SHOW COLUMNS")
+		if err != nil {
+			return Plan{}, err
 		}
 		return g.showColumns(schema, name, r)
-	case !full && (r.word("CREATE") && r.word("TABLE", "VIEW") || r.word("INDEX", "INDEXES", "KEYS") && r.word("FROM", "IN")):
+	case full:
+	case r.word("INDEX", "INDEXES", "KEYS"):
+		schema, name, err := r.from("SHOW INDEX")
+		if err != nil {
+			return Plan{}, err
+		}
+		return g.showIndex(schema, name, r)
+	case r.word("CREATE") && r.word("TABLE", "VIEW"):
 		schema, name, ok := r.table()
 		if !ok {
 			return Plan{}, refuse(codeSyntax, "the statement needs a table")
@@ -127,9 +137,38 @@ func (g *Guard) show(r *reader) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		return Plan{}, refuse(codeUnsupported, "this SHOW is not supported; SHOW COLUMNS FROM %s lists what can be queried", show(e.Name))
+		return Plan{}, refuse(codeUnsupported, "SHOW CREATE is not supported; DESCRIBE %s and SHOW INDEX FROM %s tell what can be queried", show(e.Name), show(e.Name))
+	case r.word("TABLE") && r.word("STATUS"):
+		return Plan{}, refuse(codeUnsupported, "SHOW TABLE STATUS is not supported; SHOW TABLES tells how many rows each table is estimated to have")
 	}
-	return Plan{}, refuse(codeUnsupported, "this SHOW is not supported; SHOW TABLES, SHOW COLUMNS FROM t, DESCRIBE t and SHOW DATABASES are")
+	return Plan{}, refuse(codeUnsupported, "this SHOW asks about the server and is not supported; SHOW TABLES, DESCRIBE t, SHOW INDEX FROM t, SHOW DATABASES and EXPLAIN SELECT ... are")
+}
+
+// from reads FROM t, FROM s.t or FROM t FROM s.
+func (r *reader) from(what string) (schema, name string, err error) {
+	if !r.word("FROM", "IN") {
+		return "", "", refuse(codeSyntax, "%s needs FROM and a table", what)
+	}
+	schema, name, ok := r.table()
+	if ok && r.word("FROM", "IN") {
+		schema, ok = r.name()
+	}
+	if !ok {
+		return "", "", refuse(codeSyntax, "%s FROM needs a table", what)
+	}
+	return schema, name, nil
+}
+
+func (g *Guard) showIndex(schema, name string, r *reader) (Plan, error) {
+	e, err := g.table(schema, name)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(r.toks) > 0 {
+		return Plan{}, refuse(codeUnsupported, "SHOW INDEX FROM %s takes no condition here; leave it out", show(e.Name))
+	}
+	full := e.Schema + "." + e.Name
+	return Plan{kind: ShowIndex, schema: e.Schema, table: e.Name, limit: g.maxRows, tables: []string{full}, normal: "SHOW INDEX FROM " + full}, nil
 }
 
 // findSchema finds an allowed schema, as written or else without regard to case.
@@ -169,7 +208,7 @@ func (g *Guard) explain(sql string, r *reader, verb token) (Plan, error) {
 		return Plan{}, refuse(codeUnsupported, "EXPLAIN ANALYZE runs the statement; write EXPLAIN SELECT ... or the SELECT itself")
 	case r.word("EXTENDED", "PARTITIONS"):
 	case r.word("FORMAT"):
-		if !r.op("=") || !r.word("JSON", "TREE", "TRADITIONAL") {
+		if !r.op("=") || !r.word("JSON", "TREE", "TRADITIONAL") && !r.text("JSON", "TREE", "TRADITIONAL") {
 			return Plan{}, refuse(codeSyntax, "EXPLAIN FORMAT is JSON, TREE or TRADITIONAL")
 		}
 	}

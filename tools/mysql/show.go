@@ -97,6 +97,24 @@ func (s *source) showColumns(ctx context.Context, plan sqlguard.Plan) (Raw, erro
 	return raw, nil
 }
 
+func (s *source) showIndex(ctx context.Context, plan sqlguard.Plan) (Raw, error) {
+	cat, err := s.cat.get(ctx, s)
+	if err != nil {
+		return Raw{}, err
+	}
+	schema, name := plan.Target()
+	raw := Raw{Rows: [][]Cell{}, Columns: columns(Column{Name: "index", Type: "varchar"}, Column{Name: "columns", Type: "text"}, Column{Name: "unique", Type: "varchar"})}
+	for _, t := range s.tables {
+		if t.Schema != schema || t.Name != name {
+			continue
+		}
+		for _, ix := range allowedIndexes(cat.table(schema, name), t) {
+			raw.Rows = append(raw.Rows, []Cell{text(ix.Name), text(strings.Join(ix.Columns, ", ")), yes(ix.Unique)})
+		}
+	}
+	return raw, nil
+}
+
 func declared(c ColumnInfo) string {
 	if c.JSON {
 		return "json"
@@ -120,7 +138,7 @@ func (s *source) explain(ctx context.Context, plan sqlguard.Plan) (Raw, error) {
 		}
 		row := []Cell{text(full), text(ofTable(used, full)), text(ofTable(masked, full)), {}, text("")}
 		if info := cat.table(t.Schema, t.Name); info != nil {
-			row[3], row[4] = number(info.Rows), text(allowedIndexes(info, t))
+			row[3], row[4] = number(info.Rows), text(indexList(allowedIndexes(info, t)))
 		}
 		raw.Rows = append(raw.Rows, row)
 	}
@@ -146,12 +164,16 @@ func ofTable(columns []string, table string) string {
 	return strings.Join(out, ", ")
 }
 
-func allowedIndexes(info *TableInfo, t sqlguard.Table) string {
+// allowedIndexes are the indexes all of whose columns are allowed.
+func allowedIndexes(info *TableInfo, t sqlguard.Table) []IndexInfo {
+	if info == nil {
+		return nil
+	}
 	allowed := make(map[string]bool, len(t.Columns))
 	for _, c := range t.Columns {
 		allowed[strings.ToLower(c.Name)] = true
 	}
-	var out []string
+	var out []IndexInfo
 next:
 	for _, ix := range info.Indexes {
 		for _, c := range ix.Columns {
@@ -159,11 +181,18 @@ next:
 				continue next
 			}
 		}
-		s := ix.Name + "(" + strings.Join(ix.Columns, ", ") + ")"
+		out = append(out, ix)
+	}
+	return out
+}
+
+func indexList(list []IndexInfo) string {
+	out := make([]string, len(list))
+	for i, ix := range list {
+		out[i] = ix.Name + "(" + strings.Join(ix.Columns, ", ") + ")"
 		if ix.Unique {
-			s += " unique"
+			out[i] += " unique"
 		}
-		out = append(out, s)
 	}
 	return strings.Join(out, ", ")
 }

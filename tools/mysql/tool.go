@@ -118,6 +118,8 @@ func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, _ c
 		raw, err = s.showTables(ctx, req.plan)
 	case sqlguard.ShowColumns:
 		raw, err = s.showColumns(ctx, req.plan)
+	case sqlguard.ShowIndex:
+		raw, err = s.showIndex(ctx, req.plan)
 	case sqlguard.ShowDatabases:
 		raw = s.showDatabases(req.plan)
 	case sqlguard.Explain:

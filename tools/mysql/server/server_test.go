@@ -312,6 +312,12 @@ func TestShowAndExplainComeFromAllowlistAndCatalogue(t *testing.T) {
 	if got := g.rows(t, "SHOW COLUMNS FROM types LIKE 'j'"); got != `[["j","json","YES","","NO"]]` {
 		t.Errorf("SHOW COLUMNS LIKE: %s", got)
 	}
+	if got := g.rows(t, "SHOW INDEX FROM orders"); !strings.Contains(got, `["by_status","status","NO"]`) || !strings.Contains(got, `["PRIMARY","id","YES"]`) || strings.Contains(got, "by_hidden") {
+		t.Errorf("SHOW INDEX: %s", got)
+	}
+	if got := g.rows(t, "SHOW DATABASES"); got != `[["shop"]]` {
+		t.Errorf("SHOW DATABASES: %s", got)
+	}
 	got := g.rows(t, "EXPLAIN SELECT status, COUNT(*) FROM orders GROUP BY status")
 	if !strings.Contains(got, `"shop.orders","status"`) || !strings.Contains(got, "by_status(status)") || strings.Contains(got, "by_hidden") {
 		t.Errorf("EXPLAIN: %s", got)
