@@ -34,14 +34,16 @@ func (e *env) index(ctx context.Context, only, eval string) error {
 	if err != nil {
 		return err
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(cfg.RAG.Collections)), func(n string) bool {
-		return cfg.RAG.Collections[n].Folder == nil || only != "" && n != only
-	})
-	switch {
-	case len(names) == 0 && only != "":
-		return usage("--collection %q is no folder collection of the configuration", only)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(cfg.RAG.Collections)), func(n string) bool { return cfg.RAG.Collections[n].Folder == nil })
+	switch _, known := cfg.RAG.Collections[only]; {
 	case len(names) == 0:
-		return usage("the configuration has no folder collection")
+		return usage("%s has no folder collection; add one under rag.collections, as in runbooks: {description: operations runbooks, folder: {path: ./runbooks}}", cfg.File)
+	case known && !slices.Contains(names, only):
+		return usage("--collection %q is searched by its own server and has no index here; folder collections: %s", only, strings.Join(names, ", "))
+	case only != "" && !known:
+		return usage("--collection %q is not configured; folder collections: %s", only, strings.Join(names, ", "))
+	case only != "":
+		names = []string{only}
 	case eval != "" && len(names) > 1:
 		return usage("--eval asks one collection; name it with --collection: %s", strings.Join(names, ", "))
 	}

@@ -81,6 +81,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	root.PersistentFlags().StringVar(&e.config, "config", "", "configuration file (default $MCP_GATEWAY_CONFIG, then ./mcp-gateway.yaml)")
 	root.AddCommand(e.stdioCommand(), e.httpCommand(), e.initCommand(), e.checkCommand(), e.callCommand(), e.explainCommand(), e.verifyCommand(), e.runsCommand(),
 		e.redactCommand(), e.patternsCommand(), e.indexCommand(), e.versionCommand())
+	e.versionFlag(root)
 	return e.exit(root.ExecuteContext(ctx))
 }
 

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,8 +22,8 @@ const pollInterval = time.Second
 // setTokens puts the tokens of a changed configuration in force.
 type setTokens func(cfg *config.Config, list []mcpserver.Token)
 
-// watch reloads the configuration on SIGHUP and when its file changes, until ctx or the returned stop ends it. tokens is nil over stdio.
-func (g *gateway) watch(ctx context.Context, tokens setTokens) (stop func()) {
+// watch reloads the configuration on SIGHUP and when its file is no longer the one seen, until ctx or the returned stop ends it. tokens is nil over stdio.
+func (g *gateway) watch(ctx context.Context, seen fileStamp, tokens setTokens) (stop func()) {
 	if g.cfg.File == "" {
 		return func() {}
 	}
@@ -33,7 +35,7 @@ func (g *gateway) watch(ctx context.Context, tokens setTokens) (stop func()) {
 		defer signal.Stop(hup)
 		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
-		last := stamp(g.cfg.File)
+		last := seen
 		for {
 			select {
 			case <-ctx.Done():
@@ -69,6 +71,53 @@ func stamp(path string) fileStamp {
 	return fileStamp{st.ModTime(), st.Size()}
 }
 
+// stamp is that of the configuration that is about to be loaded: a change while the gateway starts is a change.
+func (e *env) stamp() fileStamp {
+	path, _ := e.configPath()
+	return stamp(path)
+}
+
+// reloaded are the keys that a reload puts in force. All others are read at start only; a key that is new belongs to those until somebody makes it reload.
+var reloaded = []string{"auth.tokens", "rag", "logs", "mysql", "redaction"}
+
+// httpOnly are the keys that `stdio` never reads.
+var httpOnly = []string{"http.listen", "http.path", "http.allowed_origins", "http.allowed_hosts", "http.tls", "http.behind_tls_proxy", "harness", "auth"}
+
+// startOnly lists the keys that differ between the configuration of the start and a new one and that a reload does not put in force, in order of the file's sections.
+func startOnly(start, now *config.Config, http bool) (keys []string) {
+	var walk func(path string, a, b reflect.Value)
+	walk = func(path string, a, b reflect.Value) {
+		if slices.Contains(reloaded, path) || !http && slices.Contains(httpOnly, path) {
+			return
+		}
+		if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
+			a, b = a.Elem(), b.Elem()
+		}
+		if a.Kind() != reflect.Struct || a.Type() == reflect.TypeFor[config.Secret]() {
+			if !reflect.DeepEqual(a.Interface(), b.Interface()) {
+				keys = append(keys, path)
+			}
+			return
+		}
+		for i := range a.NumField() {
+			name := a.Type().Field(i).Tag.Get("yaml")
+			if name == "" || name == "-" {
+				continue
+			}
+			if path != "" {
+				name = path + "." + name
+			}
+			walk(name, a.Field(i), b.Field(i))
+		}
+	}
+	walk("", reflect.ValueOf(*start), reflect.ValueOf(*now))
+	// Who lets everybody in goes on doing so: whether callers are asked for a token is decided at start.
+	if http && len(start.Auth.Tokens) == 0 && start.Auth.OIDC == nil && len(now.Auth.Tokens) > 0 {
+		keys = append(keys, "auth.tokens")
+	}
+	return keys
+}
+
 // reload puts the file's allowlists, topics, collections and tokens in force. Listeners, the store, runs and limits stay as they were started. A broken file changes
 // nothing: the last good configuration goes on, and the log says so.
 func (g *gateway) reload(tokens setTokens) {
@@ -94,6 +143,7 @@ func (g *gateway) reload(tokens setTokens) {
 		keep(config.Problems{cfg.Problem("auth.tokens", "cannot be emptied while serving; restart the gateway")})
 		return
 	}
+	pending := startOnly(g.cfg, cfg, tokens != nil)
 	// Limits of a call stay those of the start, so that a record and its replay agree on them.
 	cfg.Call, cfg.Canonical, cfg.Runs = g.cfg.Call, g.cfg.Canonical, g.cfg.Runs
 	t, err := g.toolset(cfg)
@@ -105,5 +155,9 @@ func (g *gateway) reload(tokens setTokens) {
 	if tokens != nil && (len(g.cfg.Auth.Tokens) > 0 || g.cfg.Auth.OIDC != nil) {
 		tokens(cfg, list)
 	}
-	g.log.Info("configuration reloaded", slog.String("config", g.cfg.File))
+	g.warn(cfg)
+	for _, key := range pending {
+		g.log.Warn("configuration", slog.String("problem", cfg.Problem(key, "has changed and is read at start only: restart the gateway to put it in force").String()))
+	}
+	g.log.Info("configuration reloaded", slog.String("config", g.cfg.File), slog.Int("need_restart", len(pending)))
 }

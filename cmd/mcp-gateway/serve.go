@@ -9,8 +9,12 @@ import (
 	"log/slog"
 	"net"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +37,8 @@ func (e *env) stdio(ctx context.Context, bind string) error {
 	if err := checkRunFlag(bind); err != nil {
 		return err
 	}
-	cfg, err := e.load()
+	seen := e.stamp()
+	cfg, err := e.loadForClient()
 	if err != nil {
 		return err
 	}
@@ -42,12 +47,13 @@ func (e *env) stdio(ctx context.Context, bind string) error {
 	if err != nil {
 		return err
 	}
+	g.warn(cfg)
 	srv, err := g.server(nil)
 	if err != nil {
 		return errors.Join(err, g.close(false))
 	}
 	log.Info("serving over stdio", slog.String("config", cfg.File))
-	stop := g.watch(ctx, nil)
+	stop := g.watch(ctx, seen, nil)
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write: calls in flight still close their records
 	err = srv.ServeStdio(ctx, e.in, e.out, mcpserver.Caller{Principal: localPrincipal(), Binding: bind, Process: rand.Text()})
 	stop()
@@ -55,6 +61,48 @@ func (e *env) stdio(ctx context.Context, bind string) error {
 		log.Warn("closing", slog.String("what", "a store or a backend did not close cleanly"))
 	}
 	return err
+}
+
+// loadForClient is load for a server that a client starts. All that people see of a start that failed is "Connection closed" and, in the client's log, this one line;
+// the folder that a client starts servers in is often not the one they think of, so the path is whole.
+func (e *env) loadForClient() (*config.Config, error) {
+	const hint = `"mcp-gateway init" writes a commented one`
+	path, found := e.configPath()
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if !found {
+		return nil, usage("no configuration: neither --config nor $MCP_GATEWAY_CONFIG is given and there is no %q; %s, --config names another", path, hint)
+	}
+	cfg, err := e.load()
+	if _, many := asProblems(err); err == nil || many {
+		return cfg, err
+	}
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?' // of a path: the sentence stays one line
+		}
+		return r
+	}, err.Error())
+	if !strings.Contains(text, "mcp-gateway init") {
+		text += "; " + hint
+	}
+	return nil, usage("%s", text)
+}
+
+// warn says what is worth knowing of a configuration that is put in force.
+func (g *gateway) warn(cfg *config.Config) {
+	for _, w := range append(slices.Clone(cfg.Warnings), noTool(cfg)...) {
+		g.log.Warn("configuration", slog.String("problem", w.String()))
+	}
+}
+
+// noTool is a warning about a configuration with which clients get an empty list of tools, or none.
+func noTool(cfg *config.Config) []config.Problem {
+	if len(cfg.Logs.Topics)+len(cfg.RAG.Collections)+len(cfg.MySQL.Datasources) > 0 {
+		return nil
+	}
+	return []config.Problem{cfg.Problem("", "configures no tool: add topics under logs, collections under rag or datasources under mysql; until then clients get an empty list")}
 }
 
 // server makes the MCP face of the gateway. auth is nil over stdio.
@@ -117,26 +165,25 @@ func (e *env) httpCommand() *cobra.Command {
 }
 
 func (e *env) http(ctx context.Context) error {
+	seen := e.stamp()
 	cfg, err := e.load()
 	if err != nil {
 		return err
 	}
 	log := newLogger(e.err, cfg.Log)
-	for _, w := range cfg.Warnings {
-		log.Warn("configuration", slog.String("problem", w.String()))
-	}
 	g, err := newGateway(cfg, log)
 	if err != nil {
 		return err
 	}
-	err = g.serveHTTP(ctx)
+	g.warn(cfg)
+	err = g.serveHTTP(ctx, seen)
 	if cerr := g.close(false); cerr != nil {
 		log.Warn("closing", slog.String("what", "a store or a backend did not close cleanly"))
 	}
 	return err
 }
 
-func (g *gateway) serveHTTP(ctx context.Context) error {
+func (g *gateway) serveHTTP(ctx context.Context, seen fileStamp) error {
 	tokens := mcpserver.NewTokens()
 	auth, err := g.authenticator(tokens)
 	if err != nil {
@@ -167,7 +214,7 @@ func (g *gateway) serveHTTP(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, tcp.Close())
 	}
-	stop := g.watch(ctx, func(cfg *config.Config, list []mcpserver.Token) {
+	stop := g.watch(ctx, seen, func(cfg *config.Config, list []mcpserver.Token) {
 		tokens.Set(list)
 		door.setTokens(cfg)
 	})
