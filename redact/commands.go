@@ -11,22 +11,29 @@ type command struct {
 	separate bool
 	pair     byte
 	needs    string // a word that must be on the line
+	slash    bool   // flags begin with a slash, and a colon may stand before the value
 }
 
 var commands = []command{
-	{"mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlsh mysqlshow mysqlbinlog mysqlpump mysqlslap mysql_upgrade mariadb mariadb-dump mariadb-admin mariadb-check mariadb-import mariabackup mydumper myloader xtrabackup innobackupex mycli pt-query-digest pt-table-checksum pt-online-schema-change", "p", true, false, 0, ""},
-	{"curl wget http https xh aria2c lftp etcdctl httpie", "uUa", true, true, ':', ""},
-	{"sshpass", "p", true, true, 0, ""},
-	{"redis-cli valkey-cli keydb-cli", "a", false, true, 0, ""},
-	{"ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare", "wy", true, true, 0, ""},
-	{"mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop cqlsh", "p", false, true, 0, ""},
-	{"docker podman helm oras skopeo nerdctl buildah crane oc az", "p", false, true, 0, "login"},
-	{"sqlcmd bcp osql isql tsql mosquitto_pub mosquitto_sub ipmitool impala-shell", "P", true, true, 0, ""},
-	{"zip unzip", "P", false, true, 0, ""},
-	{"7z 7za rar unrar", "p", true, false, 0, ""},
-	{"smbclient rpcclient smbmap", "U", true, true, '%', ""},
-	{"snmpwalk snmpget snmpset snmpbulkwalk", "cAX", false, true, 0, ""},
-	{"rdesktop influx cypher-shell", "p", false, true, 0, ""},
+	{"mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlsh mysqlshow mysqlbinlog mysqlpump mysqlslap mysql_upgrade mariadb mariadb-dump mariadb-admin mariadb-check mariadb-import mariabackup mydumper myloader xtrabackup innobackupex mycli pt-query-digest pt-table-checksum pt-online-schema-change", "p", true, false, 0, "", false},
+	{"curl wget http https xh aria2c etcdctl httpie ctr", "uUa", true, true, ':', "", false},
+	{"lftp", "u", true, true, ',', "", false},
+	{"sshpass", "p", true, true, 0, "", false},
+	{"redis-cli valkey-cli keydb-cli", "a", false, true, 0, "", false},
+	{"ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare", "wy", true, true, 0, "", false},
+	{"mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop cqlsh", "p", false, true, 0, "", false},
+	{"docker podman helm oras skopeo nerdctl buildah crane oc az", "p", false, true, 0, "login", false},
+	{"sqlcmd bcp osql isql tsql mosquitto_pub mosquitto_sub ipmitool impala-shell", "P", true, true, 0, "", false},
+	{"zip unzip", "P", false, true, 0, "", false},
+	{"7z 7za rar unrar", "p", true, false, 0, "", false},
+	{"smbclient rpcclient smbmap", "U", true, true, '%', "", false},
+	{"snmpwalk snmpget snmpset snmpbulkwalk", "cAX", false, true, 0, "", false},
+	{"rdesktop influx cypher-shell rabbitmqadmin psexec psexec64 ncftpput ncftpget ncftpls", "p", false, true, 0, "", false},
+	{"useradd usermod", "p", true, true, 0, "", false},
+	{"twine", "p", false, true, 0, "upload", false},
+	{"certutil", "p", false, true, 0, "pfx", false},
+	{"openssl", "kK", false, true, 0, "enc ", false},
+	{"xfreerdp wfreerdp xfreerdp3 signtool", "p", true, true, 0, "", true},
 }
 
 // argument says which word of a command line is a secret: the one after nth-1 others behind sub, flags not counted. flag is a letter that must be among them.
@@ -38,7 +45,7 @@ type argument struct {
 
 var arguments = []argument{
 	{"rabbitmqctl", "add_user", 2, 0}, {"rabbitmqctl", "change_password", 2, 0}, {"rabbitmqctl", "authenticate_user", 2, 0}, {"vault", "login", 1, 0}, {"net", "user", 2, 0}, {"mc", "alias set", 4, 0},
-	{"mc", "config host add", 4, 0}, {"htpasswd", "", 3, 'b'}, {"mosquitto_passwd", "", 3, 'b'}, {"wpa_passphrase", "", 2, 0}, {"openssl", "passwd", 1, 0}, {"redis-cli", "auth", 1, 0}, {"pulumi", "config set", 2, 0},
+	{"mc", "config host add", 4, 0}, {"htpasswd", "", 3, 'b'}, {"htpasswd", "", 2, 'n'}, {"isql", "", 3, 0}, {"net", "use", 1, 0}, {"mosquitto_passwd", "", 3, 'b'}, {"wpa_passphrase", "", 2, 0}, {"openssl", "passwd", 1, 0}, {"redis-cli", "auth", 1, 0}, {"pulumi", "config set", 2, 0},
 }
 
 // nearLine is the end of the line at i, at most 512 bytes away.
@@ -83,6 +90,7 @@ func (w *scanner) argument(n, from, to int) {
 		}
 		if b[p] == '-' {
 			flagged = flagged || bytes.IndexByte(b[p:e], a.flag) > 0
+		} else if a.skips(b[p:e]) {
 		} else if count++; count == a.nth {
 			if v := bytes.Trim(b[p:e], "\"'"); flagged && !plain(v) && (mixed(v) || a.name != "net") && b[p] != '/' {
 				w.word(p)
@@ -91,6 +99,17 @@ func (w *scanner) argument(n, from, to int) {
 		}
 		p = max(e, p+1)
 	}
+}
+
+// skips tells a word that is not counted: what names the share and the drive of net use, and the fields of vault login.
+func (a *argument) skips(word []byte) bool {
+	switch a.name {
+	case "net":
+		return a.sub == "use" && (word[0] == '\\' || word[0] == '/' || word[len(word)-1] == ':' || word[0] == '*')
+	case "vault":
+		return bytes.IndexByte(word, '=') > 0
+	}
+	return false
 }
 
 // maxCommands bounds how often one line is walked for flags.
@@ -111,8 +130,12 @@ func (w *scanner) command(n, from, to int) {
 	}
 	w.steps += end - to
 	k := key{kind: kindSecret}
+	dash := byte('-')
+	if c.slash {
+		dash = '/'
+	}
 	for i := to; i+1 < end; i++ {
-		if b[i] != '-' || !isBlank(b[i-1]) && !isQuote(b[i-1]) && b[i-1] != ',' && b[i-1] != '[' {
+		if b[i] != dash || !isBlank(b[i-1]) && !isQuote(b[i-1]) && b[i-1] != ',' && b[i-1] != '[' {
 			continue
 		}
 		if b[i+1] == '-' {
@@ -134,6 +157,13 @@ func (w *scanner) command(n, from, to int) {
 		}
 		k.from, k.to = i, i+2
 		v := i + 2
+		if c.slash {
+			if at(b, v) == ':' {
+				v++
+			} else if !isBlank(at(b, v)) {
+				continue
+			}
+		}
 		sep := isBlank(at(b, v)) || isQuote(at(b, v)) && at(b, v+1) == ',' || isQuote(at(b, v)) && isBlank(at(b, v+1))
 		if sep && c.separate {
 			for v < end && (isBlank(b[v]) || isQuote(b[v]) && (at(b, v+1) == ',' || isBlank(at(b, v+1))) || b[v] == ',') {

@@ -135,7 +135,7 @@ func (w *scanner) podValue(v, lim int, sure bool) {
 		e--
 	}
 	name := b[v:e]
-	if e == v || !isLetter(b[v]) && !hasLetter(name) || plain(name) || noValue[string(name)] || class[at(b, e)]&cUpper != 0 || !sure && bytes.IndexByte(name, '-') < 0 {
+	if e == v || !isAlnum(b[v]) || !isLetter(b[v]) && !hasLetter(name) || plain(name) || noValue[string(name)] || class[at(b, e)]&cUpper != 0 || !sure && bytes.IndexByte(name, '-') < 0 {
 		return
 	}
 	w.add(kindPod, v, e)

@@ -29,11 +29,14 @@ func (w *scanner) findField(name string, s []byte) bool {
 // fieldKey classifies the name of a field, after decoding its disguises.
 func (w *scanner) fieldKey(name string) key {
 	b := []byte(name)
-	if needsFold(b) && w.v1.fold(b) {
+	if needsFold(b) && w.v1.fold(b, nil) {
 		b = bytes.Clone(w.v1.b)
 	}
 	if needsUnescape(b) && w.v2.unescape(b, nil) {
 		b = bytes.Clone(w.v2.b)
+		if needsFold(b) && w.v1.fold(b, nil) {
+			b = bytes.Clone(w.v1.b)
+		}
 	}
 	if !ascii(b) {
 		for _, wk := range wideKeys {
@@ -47,7 +50,7 @@ func (w *scanner) fieldKey(name string) key {
 					return key{}
 				}
 			}
-			return key{kind: wk.kind, code: wk.code, hostish: wk.weak}
+			return key{kind: wk.kind, code: wk.code, weak: wk.weak && wk.kind == kindSecret, hostish: wk.weak, wide: true}
 		}
 	}
 	return classify(b, max(0, len(b)-2*maxIdent), len(b))

@@ -73,10 +73,13 @@ var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true,
 	"signature": true, "aws": true, "aws4-hmac-sha256": true, "gssapi": true, "kerberos": true, "sharedkey": true, "sharedkeylite": true, "hmac": true, "goog4-rsa-sha256": true, "tc3-hmac-sha256": true, "hoba": true, "scram-sha-256": true, "privatetoken": true, "genie": true, "genkey": true, "genieKey": true}
 
 func schemeLike(s []byte) bool {
-	if len(s) == 0 || len(s) > 20 || !isLetter(s[0]) {
+	if len(s) == 0 || len(s) > 24 || !isLetter(s[0]) {
 		return false
 	}
 	if authSchemes[string(bytes.ToLower(s))] {
+		return true
+	}
+	if bytes.Contains(s, []byte("HMAC-")) || bytes.Contains(s, []byte("-SHA")) { // ACS3-HMAC-SHA256 and other signatures of requests
 		return true
 	}
 	for _, c := range s {

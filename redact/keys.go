@@ -7,6 +7,7 @@ type key struct {
 	from, to int // of the identifier in the text under scan
 	kind     kind
 	weak     bool // a secret only when the value looks like one
+	env      bool // a weak one in an environment: REDISCLI_AUTH
 	code     bool // a secret only when the value has digits
 	plural   bool // tokens: a number under it is a count
 	names    bool // secrets, tokens: a name under it is one of a Secret
@@ -16,6 +17,8 @@ type key struct {
 	set      bool // Set-Cookie: attributes stay
 	hostish  bool // a host only when the value looks like one
 	cwd      bool // PWD, OLDPWD: a directory
+	dir      bool // pwd: a password, or what reads as a directory
+	wide     bool // in another script: prose in that script is no value
 	phrase   bool // passphrase: the value may hold blanks
 	token    bool
 	password bool // reads as a password in prose
@@ -37,6 +40,9 @@ func bounds(b []byte, from, to int) (int, int) {
 		r++
 	}
 	for l < from && (b[l] == '-' || b[l] == '.' || b[l] == '$') {
+		l++
+	}
+	if l < from && b[l] == 'D' && l > 0 && b[l-1] == '-' && (l == 1 || !isIdent(b[l-2])) { // java -Djwt=x
 		l++
 	}
 	return l, r
@@ -140,7 +146,7 @@ func classify(b []byte, from, to int) key {
 				m = mSecret
 				k.password = true
 				k.cwd = string(id) == "OLDPWD"
-			} else if len(t) > 4 && bytes.HasSuffix(t, []byte("host")) && !bytes.Equal(t, []byte("ghost")) {
+			} else if len(t) > 4 && bytes.HasSuffix(t, []byte("host")) && !bytes.Equal(t, []byte("ghost")) && !bytes.Equal(t, []byte("localhost")) {
 				m = mHost
 			}
 		}
@@ -150,9 +156,10 @@ func classify(b []byte, from, to int) key {
 			switch string(t) {
 			case "passphrase", "mnemonic":
 				k.phrase = true
-			case "pwd", "pw", "psw", "passcode", "psk":
+			case "pwd", "pw", "psw", "passcode", "psk", "passe", "heslo", "parola", "salasana", "lozinka", "kennwort", "senha", "contrasena", "wachtwoord":
 				k.password = true
 				k.cwd = k.cwd || string(id) == "PWD"
+				k.dir = string(id) == "pwd"
 			}
 		case mPass:
 			anyStrong = true
@@ -196,6 +203,9 @@ func classify(b []byte, from, to int) key {
 		k.set = last > 0 && string(s.at(last-1)) == "set"
 		return k
 	case mHost, mHostish, mPod, mPID, mMAC, mPhone, mCard, mIDNumber, mTrace:
+		if last < s.n-1 && string(s.at(s.n-1)) == "env" { // NODE_ENV=production
+			return k
+		}
 		if !(anyStrong && ms[last] != mHost && ms[last] != mHostish) {
 			k.infra(ms[last], &s, last)
 			return k
@@ -214,6 +224,7 @@ func classify(b []byte, from, to int) key {
 	case anyWeak && (ms[last] == mWeak || ms[last] == mKey):
 		k.kind = kindSecret
 		k.weak = last == s.n-1 || string(s.at(s.n-1)) != "id" // session_id is the session itself
+		k.env = k.weak && s.n > 1 && !hasLower(id)
 	case ms[last] == mKey && (last == 0 && s.n == 1 || last > 0 && string(s.at(0)) == "x"): // X-Functions-Key
 		k.kind, k.weak = kindSecret, true
 	case last > 0 && string(s.at(last)) == "code" && codeOf[string(s.at(last-1))]:

@@ -42,8 +42,8 @@ var terms = func() map[string]meaning {
 			"reference", "namespace", "set", "exists", "present", "missing", "found", "mismatch", "verified", "prompt", "label", "placeholder", "class", "java", "go", "py", "js", "ts", "tsx", "rb",
 			"php", "cs", "rs", "kt", "cpp", "json", "yaml", "yml", "xml", "conf", "cfg", "log", "logs", "txt", "sql", "crt", "cert", "md", "html", "jar", "properties", "resolver", "generator", "reader", "writer",
 			"plugin", "module", "variable", "response", "domain", "secure", "httponly", "samesite", "flag", "flags", "authentication", "user", "username", "per", "second", "seconds", "ms", "bytes", "quota", "window", "stdin",
-			"context", "completion", "rotation", "rotated", "interceptor", "mapper", "builder", "strategy", "middleware", "guard", "listener", "adapter", "loader", "binding", "mount", "volume", "ops", "loop", "hits"},
-		mSecret: {"pwd", "psw", "pswd", "pw", "passcode", "passkey", "pass" + "phrase", "cred", "creds", "jwt", "mnemonic", "kennwort", "senha", "contrasena", "motdepasse", "wachtwoord",
+			"context", "completion", "rotation", "rotated", "interceptor", "mapper", "builder", "strategy", "middleware", "guard", "listener", "adapter", "loader", "binding", "mount", "volume", "ops", "loop", "hits", "supported"},
+		mSecret: {"pwd", "psw", "pswd", "pw", "passcode", "passkey", "pass" + "phrase", "cred", "creds", "jwt", "mnemonic", "kennwort", "senha", "contrasena", "motdepasse", "passe", "wachtwoord", "heslo", "parola", "salasana", "lozinka",
 			"csrf", "xsrf", "psk", "jsessionid", "phpsessid", "sessid", "sessionid", "webhookurl", "keystorepass", "storepass", "keypass", "sas", "hmac", "userpwd", "dbpwd", "dbpasswd"},
 		mWeak:          {"auth", "session", "sess", "sid", "sig", "sign", "signature", "seed", "bearer", "nonce", "ticket", "verifier"},
 		mDigits:        {"pin", "otp", "totp", "cvv", "cvv2", "cvc", "cvc2", "vcode", "smscode", "verifycode", "authcode", "passwordcode"},
@@ -72,7 +72,7 @@ var terms = func() map[string]meaning {
 // keyOf are the words that make a secret of a key: api_key, "access key".
 var keyOf = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range []string{"api", "access", "private", "priv", "secret", "encryption", "encrypt", "signing", "sign", "shared", "account", "master", "auth", "service", "license", "licence", "client", "app", "storage", "subscription", "ssh", "rsa", "aes", "hmac", "token", "password", "jwt", "csrf", "consumer", "webhook", "deploy", "ingest", "write", "admin", "crypto", "cipher", "sso", "recovery", "root", "google", "stripe", "openai", "aws", "azure", "datadog", "sendgrid", "device", "merchant", "partner", "product"} {
+	for _, w := range []string{"api", "access", "private", "priv", "secret", "encryption", "encrypt", "signing", "sign", "shared", "account", "master", "auth", "service", "license", "licence", "client", "app", "storage", "subscription", "ssh", "rsa", "aes", "hmac", "token", "password", "jwt", "csrf", "consumer", "webhook", "deploy", "ingest", "write", "admin", "crypto", "cipher", "sso", "recovery", "root", "google", "stripe", "openai", "aws", "azure", "datadog", "sendgrid", "device", "merchant", "partner", "product", "instrumentation", "installation", "integration"} {
 		m[w] = true
 	}
 	return m

@@ -11,10 +11,16 @@ var wideLogins = []string{"账号", "帐号", "账户", "用户", "登录", "登
 // calls are functions whose last arguments are a password; login( and the like are among logins.
 var calls = []string{"auth(", "password(", "passwd(", "passphrase(", "credentials(", "secret("}
 
+// dials are functions that take an address first and a password after it.
+var dials = []string{"pdo->__construct(", "mysqli->__construct(", "mysqli_connect(", "pdo(", "mysqli(", "getconnection("}
+
 // login looks behind a phrase of logins.
 func (w *scanner) login(from, to int) {
 	b := w.b
 	if from > 0 && isWord(b[from-1]) && at(b, to) != '(' || isWord(at(b, to)) {
+		return
+	}
+	if string(b[from:to]) == "LOGIN" && w.mailLogin(from, to) {
 		return
 	}
 	if at(b, to) == '(' {
@@ -38,6 +44,45 @@ func (w *scanner) login(from, to int) {
 		}
 		p = e
 	}
+}
+
+// mailLogin masks the password in the command of IMAP: a1 LOGIN bob x.
+func (w *scanner) mailLogin(from, p int) bool {
+	b := w.b
+	l := from
+	for l > 0 && from-l < 10 && (isAlnum(b[l-1]) || b[l-1] == ' ') {
+		l--
+	}
+	if tag := bytes.TrimSpace(b[l:from]); len(tag) == 0 || !hasDigit(tag) || bytes.IndexByte(tag, ' ') > 0 {
+		return false
+	}
+	for n := range 2 {
+		q := skipBlank(b, p)
+		if q == p || q >= len(b) {
+			return false
+		}
+		o, f := opening(b, q)
+		end, next := 0, 0
+		if o.c != 0 {
+			ok := false
+			if end, next, ok = w.closing(b[:min(len(b), f+256)], f, o); !ok {
+				return false
+			}
+			q = f
+		} else {
+			_, end = w.next(q)
+			next = end
+		}
+		if n == 1 && end > q && next < len(b) && b[next] != '\r' && b[next] != '\n' {
+			return false
+		}
+		if n == 1 && end > q {
+			w.secret(q, end)
+			return true
+		}
+		p = next
+	}
+	return false
 }
 
 var loginWords = map[string]bool{"with": true, "as": true, "using": true, "for": true, "user": true, "username": true, "account": true, "failed": true, "attempt": true, "by": true, "of": true, "are": true, "is": true, "to": true, "rejected": true, "denied": true, "failure": true, "error": true, "name": true, "the": true, "admin": true, "invalid": true}
@@ -75,6 +120,58 @@ func (w *scanner) loginPair(p int) {
 	end = sentence(b, v, max(end, v+1))
 	if s := b[v:end]; madeUp(s) && at(b, end) != '/' {
 		w.secret(v, end)
+	}
+}
+
+// userField masks the password of user=bob:x. A name may have a colon in it (system:node:worker-1, ldap:bob): what follows has to look made up.
+func (w *scanner) userField(from, p int) {
+	b := w.b
+	if from > 0 && isAlnum(b[from-1]) {
+		return
+	}
+	if o, f := opening(b, p); o.c != 0 {
+		p = f
+	}
+	c := p
+	for c < len(b) && c-p < 64 && (isWord(b[c]) || b[c] == '.' || b[c] == '-' || b[c] == '@') {
+		c++
+	}
+	if at(b, c) != ':' || c-p < 2 || userDomains[string(bytes.ToLower(b[p:c]))] {
+		return
+	}
+	v := c + 1
+	if v >= len(b) || w.masked(v) {
+		return
+	}
+	end := w.unquoted(b[:min(len(b), v+256)], v, false)
+	if s := b[v:end]; madeUp(s) && bytes.IndexByte(s, ':') < 0 && !numeric(s) {
+		w.secret(v, end)
+	}
+}
+
+// userDomains are words before the colon in a user's name that say where the name is known.
+var userDomains = map[string]bool{"system": true, "oidc": true, "ldap": true, "saml": true, "sso": true, "github": true, "gitlab": true, "google": true, "azure": true, "aws": true, "iam": true, "local": true, "arn": true, "urn": true, "ad": true, "id": true, "uid": true, "group": true, "role": true, "service": true, "sa": true, "serviceaccount": true, "http": true, "https": true}
+
+// accessLog masks the password in the user's field of an access log, which stands before " [date".
+func (w *scanner) accessLog(i int) {
+	b := w.b
+	if i+8 >= len(b) || !isLetter(b[i+5]) || b[i+8] != '/' { // 01/Mar/
+		return
+	}
+	l := i
+	for l > 0 && i-l < 256 && !isSpace(b[l-1]) {
+		l--
+	}
+	c := bytes.IndexByte(b[l:i], ':')
+	if c < 1 || l < 2 || b[l-1] != ' ' || isBlank(b[l-2]) || onlyTags(b[l:i], kindSecret) {
+		return
+	}
+	o := l - 1 // the identity, "-" as a rule, stands between the client and the user
+	for o > 0 && l-o < 64 && !isSpace(b[o-1]) {
+		o--
+	}
+	if o > 0 && b[o-1] == ' ' {
+		w.secret(l+c+1, i)
 	}
 }
 

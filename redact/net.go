@@ -146,6 +146,10 @@ func (w *scanner) colons(i int) {
 			digit = digit || isDigit(c)
 		} else if c == ':' {
 			if n := at(b, r+1); n != ':' && !isHex(n) {
+				if b[r-1] == ':' && groups > 1 && r > l+1 { // 2001:db8::/32
+					double++
+					r++
+				}
 				break
 			}
 			if run > 0 {
@@ -273,6 +277,15 @@ func (w *scanner) startsLine(i int) bool {
 		i--
 	}
 	return i == 0 || w.b[i-1] == '\n'
+}
+
+func hasUpper(v []byte) bool {
+	for _, c := range v {
+		if class[c]&cUpper != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func hasLower(v []byte) bool {

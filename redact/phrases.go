@@ -24,6 +24,8 @@ const (
 	phACL       // user bob on >x
 	phStdin     // echo x | docker login --password-stdin
 	phArgs      // [Parameters=[@p0='x' (Size = 4000)]
+	phUser      // user=bob:x
+	phCLF       // 10.0.0.1 - bob:x [01/Mar/2026
 )
 
 type phraseText struct {
@@ -39,6 +41,7 @@ var phrases = []phraseText{
 	{" --- [", phSpring}, {"jdbc:oracle:thin:", phOracle}, {"sqlplus ", phLogonName}, {"exp ", phLogonName}, {"expdp ", phLogonName}, {"impdp ", phLogonName}, {"sqlldr ", phLogonName}, {"rman target ", phLogonName},
 	{"requirepass ", phWord}, {"masterauth ", phWord}, {"snmp-server community ", phWord}, {"rocommunity ", phWord}, {"rwcommunity ", phWord}, {"radius secret ", phWord}, {"radius-server key ", phWord}, {"tacacs-server key ", phWord}, {"isakmp key ", phWord}, {"::add-mask::", phWord}, {" on >", phACL}, {"setuser ", phACL},
 	{"--password-stdin", phStdin}, {"chpasswd", phStdin}, {"sudo -s", phStdin}, {"passwd --stdin", phStdin}, {"--passphrase-fd 0", phStdin}, {"--with-token", phStdin},
+	{"user=", phUser}, {"user: ", phUser}, {"user \"", phUser}, {"user\":", phUser}, {"user\\\":", phUser}, {"username=", phUser}, {"username: ", phUser}, {"username\":", phUser}, {" [00/", phCLF},
 	{"parameters=[", phArgs}, {"prepared statement: [", phArgs},
 }
 
@@ -46,7 +49,7 @@ func (w *scanner) phrase(n, from, to int) {
 	b := w.b
 	p := skipBlank(b, to)
 	switch do := phrases[n].do; {
-	case (do <= phParameters || do == phArgs) && (!w.r.on[kindSQL] || from < w.litEnd), (do == phWord || do == phACL || do == phStdin) && !w.r.on[kindSecret]:
+	case (do <= phParameters || do == phArgs) && (!w.r.on[kindSQL] || from < w.litEnd), (do == phWord || do == phACL || do == phStdin || do == phUser || do == phCLF) && !w.r.on[kindSecret]:
 		return
 	}
 	switch phrases[n].do {
@@ -140,10 +143,20 @@ func (w *scanner) phrase(n, from, to int) {
 		w.accessRules(to - 1)
 	case phStdin:
 		w.stdin(from, to)
+	case phUser:
+		w.userField(from, p)
+	case phCLF:
+		w.accessLog(from)
 	case phArgs:
 		end, _ := w.balanced(b[:min(len(b), to+4096)], to-1)
 		w.literal(to, end)
 	case phOracle, phLogonName:
+		for n := 0; n < 4 && phrases[n].do != phOracle && at(b, p) == '-'; n++ { // sqlplus -s
+			for p < len(b) && !isSpace(b[p]) {
+				p++
+			}
+			p = skipBlank(b, p)
+		}
 		e := p
 		for e < len(b) && !isSpace(b[e]) && b[e] != '"' && b[e] != '\'' && b[e] != '@' {
 			e++

@@ -16,6 +16,7 @@ const (
 	csHex
 	csPath // anything of a URL path
 	csDotted
+	csHash // the text of a password's hash: parameters and base64
 )
 
 // prefix is a token format with a fixed beginning, after the public formats that secret scanners know.
@@ -44,8 +45,15 @@ var providers = []prefix{
 	{"HRKU-", csURL, 20, 0}, {"NRAK-", csUpper, 16, 0}, {"NRJS-", csWord, 16, 0}, {"NRII-", csURL, 16, 0}, {"NRRA-", csWord, 16, 0}, {"glsa_", csWord, 16, 0}, {"glc_", csWord, 24, 0}, {"lin_api_", csWord, 16, 0}, {"lin_oauth_", csWord, 16, 0}, {"dp.pt.", csWord, 16, 0}, {"dp.st.", csDotted, 16, 0}, {"dp.ct.", csWord, 16, 0}, {"dp.sa.", csWord, 16, 0},
 	{"dt0c01.", csDotted, 24, 0}, {"PMAK-", csURL, 24, 0}, {"sntrys_", csDotted, 24, 0}, {"sntryu_", csWord, 24, 0}, {"tfp_", csWord, 24, 0}, {".atlasv1.", csURL, 24, 0}, {":AA", csURL, 30, 0}, {"pscale_tkn_", csDotted, 16, 0}, {"pscale_pw_", csDotted, 16, 0}, {"pscale_oauth_", csDotted, 16, 0}, {"pul-", csHex, 32, 0}, {"ops_eyJ", csWord, 24, 0}, {"fo1_", csWord, 20, 0}, {"fm1r_", csDotted, 20, 0}, {"fm2_", csDotted, 20, 0},
 	{"duffel_live_", csURL, 16, 0}, {"duffel_test_", csURL, 16, 0}, {"EZAK", csWord, 40, 0}, {"EZTK", csWord, 40, 0}, {"FLWSECK", csURL, 12, 0}, {"FLWPUBK", csURL, 12, 0}, {"ion_", csWord, 36, 0}, {"shippo_live_", csHex, 16, 0}, {"shippo_test_", csHex, 16, 0}, {"xkeysib-", csURL, 24, 0}, {"xsmtpsib-", csURL, 24, 0}, {"ntn_", csWord, 24, 0}, {"secret_", csWord, 40, 0}, {"figd_", csURL, 20, 0}, {"CFPAT-", csURL, 20, 0}, {"patr", csWord, 60, 0},
-	{"AccountKey=", csPath, 8, 11}, {"SharedAccessSignature ", csPath, 8, 22}, {"SharedAccessKey=", csPath, 8, 16}, {"waka_", csURL, 20, 0}, {"tskey-", csURL, 12, 0}, {"cfut_", csWord, 20, 0}, {"pat-na1-", csURL, 16, 0}, {"pat-eu1-", csURL, 16, 0}, {"ATATT3", csURL, 20, 0}, {"ATCTT3", csURL, 20, 0}, {"ATBB", csWord, 20, 0}, {"BBDC-", csURL, 20, 0}, {"p8e-", csWord, 20, 0}, {"CCIPAT_", csWord, 20, 0}, {"CCIPRJ_", csWord, 20, 0}, {"bkua_", csWord, 20, 0}, {"sgp_", csWord, 20, 0}, {"sbp_", csHex, 20, 0}, {"eyJhbGciOi", csDotted, 4, 0}, {"phc_", csWord, 20, 0}, {"phx_", csWord, 20, 0}, {"rnd_", csWord, 24, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
-	{"$2a$", csPath, 20, 0}, {"$2b$", csPath, 20, 0}, {"$2y$", csPath, 20, 0}, {"$6$", csPath, 20, 0}, {"$5$", csPath, 20, 0}, {"$1$", csPath, 20, 0}, {"$argon2", csPath, 20, 0}, {"$y$", csPath, 20, 0}, {"{SSHA}", csPath, 16, 0}, {"{SHA}", csPath, 16, 0},
+	{"AccountKey=", csPath, 8, 11}, {"SharedAccessSignature ", csPath, 8, 22}, {"SharedAccessKey=", csPath, 8, 16}, {"waka_", csURL, 20, 0}, {"tskey-", csURL, 12, 0}, {"cfut_", csWord, 20, 0}, {"pat-na1-", csURL, 16, 0}, {"pat-eu1-", csURL, 16, 0}, {"ATATT3", csURL, 20, 0}, {"ATCTT3", csURL, 20, 0}, {"ATBB", csWord, 20, 0}, {"BBDC-", csURL, 20, 0}, {"p8e-", csWord, 20, 0}, {"CCIPAT_", csWord, 20, 0}, {"CCIPRJ_", csWord, 20, 0}, {"bkua_", csWord, 20, 0}, {"sgp_", csWord, 20, 0}, {"sbp_", csHex, 20, 0}, {"eyJhbGciOi", csDotted, 4, 0}, {"phc_", csWord, 20, 0}, {"phx_", csWord, 20, 0}, {"rnd_", csWord, 24, 0},
+	{"SK", csHex, 32, 0}, {"-us", csHex, 1, 0}, {"sl.", csDotted, 60, 0}, {"pat", csDotted, 72, 0}, {"t1.9eu", csDotted, 60, 0}, {"nfp_", csWord, 30, 0}, {"nfc_", csWord, 30, 0}, {"A3-", csURL, 26, 0}, {"AKCp", csWord, 60, 0}, {"oy2", csWord, 43, 0}, {"squ_", csHex, 32, 0}, {"sqp_", csHex, 32, 0}, {"sqa_", csHex, 32, 0}, {":APA91b", csURL, 60, 0}, {"live_", csHex, 35, 0}, {"test_", csHex, 35, 0}, {"re_", csWord, 30, 0}, {"ico-", csWord, 32, 0}, {"CLOJARS_", csHex, 40, 0},
+	{"SEC", csHex, 60, 0}, {"ALTAK-", csURL, 20, 0}, {"sb_secret_", csURL, 16, 0}, {"vercel_blob_rw_", csWord, 16, 0}, {"pnu_", csWord, 30, 0}, {"rdme_", csWord, 30, 0}, {"essu_", csWord, 30, 0}, {"mdb_sa_sk_", csURL, 16, 0}, {"napi_", csWord, 30, 0}, {"access-production-", csURL, 30, 0}, {"access-sandbox-", csURL, 30, 0}, {"access_token$", csPath, 20, 0}, {"rzp_live_", csWord, 12, 0}, {"rzp_test_", csWord, 12, 0}, {"akab-", csURL, 30, 0}, {"K00", csWord, 28, 0}, {"tgp_v1_", csURL, 24, 0}, {"sdk-", csURL, 36, 0}, {"mob-", csURL, 36, 0}, {"0Q~", csDotted, 28, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
+	{"$2a$", csPath, 20, 0}, {"$2b$", csPath, 20, 0}, {"$2y$", csPath, 20, 0}, {"$6$", csPath, 20, 0}, {"$5$", csPath, 20, 0}, {"$1$", csPath, 20, 0}, {"$argon2", csHash, 20, 0}, {"$apr1$", csPath, 16, 0}, {"$7$", csHash, 20, 0}, {"$scrypt$", csHash, 20, 0}, {"$pbkdf2", csHash, 20, 0}, {"pbkdf2_sha", csHash, 24, 0}, {"pbkdf2:sha", csHash, 24, 0}, {"scrypt:32768", csHash, 24, 0}, {"{SSHA256}", csPath, 16, 0}, {"{SSHA512}", csPath, 16, 0}, {"{CRYPT}", csPath, 10, 0}, {"$y$", csPath, 20, 0}, {"{SSHA}", csPath, 16, 0}, {"{SHA}", csPath, 16, 0},
+}
+
+// is compares with regard to case; 0 stands for any digit, as in the automaton.
+func (p *prefix) is(v []byte) bool {
+	return string(v) == p.text || p.text[0] == '0' && isDigit(v[0]) && string(v[1:]) == p.text[1:]
 }
 
 func (cs charset) has(c byte) bool {
@@ -60,6 +68,8 @@ func (cs charset) has(c byte) bool {
 		return isHex(c)
 	case csDotted:
 		return isWord(c) || c == '-' || c == '.'
+	case csHash:
+		return isB64(c) || c == '$' || c == '=' || c == ',' || c == '.' || c == ':'
 	}
 	return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '<' && c != '>' && c != '`' && c != '\\' && c != ';' && c != ',' && c != '&' && c != ')'
 }
@@ -73,7 +83,7 @@ func (w *scanner) provider(n, from, to int) {
 	if from < int(w.provEnd[n]) {
 		return
 	}
-	if !w.r.on[kindSecret] || string(b[from:to]) != p.text || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' && p.text[0] != ':' {
+	if !w.r.on[kindSecret] || !p.is(b[from:to]) || p.keep == 0 && from > 0 && (isAlnum(b[from-1]) || b[from-1] == '_' && p.text[0] != '$') && p.text[0] != '.' && p.text[0] != '/' && p.text[0] != ':' && p.text[0] != '-' && p.text[0] != '0' {
 		return
 	}
 	e := to
@@ -89,16 +99,16 @@ func (w *scanner) provider(n, from, to int) {
 		return
 	}
 	v := b[to:e]
-	if p.cs == csURL && p.keep == 0 && (!hasDigit(v) || dnsWords(v)) {
+	if p.cs == csURL && p.keep == 0 && (!hasDigit(v) && !generated(v) || dnsWords(v)) {
 		return
 	}
-	if p.cs == csWord && p.keep == 0 && len(p.text) <= 4 && !hasDigit(v) {
+	if p.cs == csWord && p.keep == 0 && len(p.text) <= 5 && (digits(v) < 3 && !generated(v) || dnsWords(v)) {
 		return
 	}
 	if w.r.o.KeepPlaceholders && (placeholder(v) || bytes.IndexByte(v, '{') >= 0) {
 		return
 	}
-	if p.text[0] == ':' { // Telegram: the number of the bot, a colon, the key
+	if p.text == ":AA" { // Telegram: the number of the bot, a colon, the key
 		o := from
 		for from > 0 && isDigit(b[from-1]) && o-from < 12 {
 			from--
@@ -107,12 +117,54 @@ func (w *scanner) provider(n, from, to int) {
 			return
 		}
 	}
+	switch p.text { // what stands before the marker, or a full stop within, makes the token
+	case "-us": // Mailchimp: 32 hexadecimal digits and the data centre
+		o := from
+		for from > 0 && isHex(b[from-1]) && o-from < 33 {
+			from--
+		}
+		if o-from != 32 || e-to > 2 || from > 0 && isWord(b[from-1]) {
+			return
+		}
+	case "0Q~": // Azure
+		for n := 0; n < 3 && from > 0 && (isWord(b[from-1]) || b[from-1] == '-' || b[from-1] == '.' || b[from-1] == '~'); n++ {
+			from--
+		}
+	case "pat": // Airtable
+		if at(v, 14) != '.' {
+			return
+		}
+	case ":APA91b":
+		for from > 0 && (isWord(b[from-1]) || b[from-1] == '-') && to-from < 64 {
+			from--
+		}
+	}
 	if p.text[0] == '.' { // the id before the marker is part of the token
 		for from > 0 && isAlnum(b[from-1]) && to-from < 40 {
 			from--
 		}
 	}
 	w.secret(from+p.keep, e)
+}
+
+// generated tells whether v without a digit changes between capitals and small letters as no name does.
+func generated(v []byte) bool {
+	upper := 0
+	for _, c := range v {
+		if class[c]&cUpper != 0 {
+			upper++
+		}
+	}
+	return len(v) >= 16 && upper*4 >= len(v) && (len(v)-upper)*4 >= len(v)
+}
+
+func digits(v []byte) (n int) {
+	for _, c := range v {
+		if isDigit(c) {
+			n++
+		}
+	}
+	return n
 }
 
 func hasDigit(v []byte) bool {

@@ -30,11 +30,12 @@ type scanner struct {
 	provEnd [maxProviders]int32 // by provider: what was looked at in vain
 	provAny bool
 
-	cmdCount int
-	sqlWaste int
-	sqlText  string // b for the lexer, made when first needed
-	quotePos int    // bare quotes before it were counted for the line
-	quoteOdd bool
+	cmdCount  int
+	htmlHeads int // columns of HTML tables that were followed
+	sqlWaste  int
+	sqlText   string // b for the lexer, made when first needed
+	quotePos  int    // bare quotes before it were counted for the line
+	quoteOdd  bool
 
 	sawData bool // "data:" may begin the data of a manifest
 	sawKind int  // manifests in JSON whose kind is Secret
@@ -47,6 +48,7 @@ type scanner struct {
 	open      quote // a quoted secret did not end in the text
 	armorOpen bool  // a PEM block did not end in the text
 	namedOpen bool  // name: DB_PASSWORD ended the text: value: is on the next line
+	formOpen  bool  // the name of a form's part ended the text: the value is behind an empty line
 	blockOpen int   // indentation of a key whose block scalar may go on, or -1
 	steps     int   // bytes that checks looked at, for the test of linear time
 }
@@ -91,23 +93,27 @@ func (w *scanner) settled(s []byte, t *Tagger, st *Stats, again func([]byte) boo
 
 func (w *scanner) reset() {
 	w.found, w.busy = w.found[:0], false
-	w.pending, w.open, w.armorOpen, w.namedOpen, w.blockOpen, w.steps = false, quote{}, false, false, -1, 0
+	w.pending, w.open, w.armorOpen, w.namedOpen, w.formOpen, w.blockOpen, w.steps = false, quote{}, false, false, false, -1, 0
 }
 
 // disguises scans the decoded forms of s, if decoding changes it.
 func (w *scanner) disguises(s []byte) {
-	b, m := s, []int32(nil)
-	if needsFold(s) && w.v1.fold(s) {
+	b, m := s, origins(nil)
+	if needsFold(s) && w.v1.fold(s, nil) {
 		b, m = w.v1.b, w.v1.off
 		w.scan(b, m)
 	}
-	if needsUnescape(b) && w.v2.unescape(b, m) {
-		w.scan(w.v2.b, w.v2.off)
+	if !needsUnescape(b) || !w.v2.unescape(b, m) {
+		return
+	}
+	w.scan(w.v2.b, w.v2.off)
+	if needsFold(w.v2.b) && w.v1.fold(w.v2.b, w.v2.off) { // what was escaped may be a disguise itself
+		w.scan(w.v1.b, w.v1.off)
 	}
 }
 
 // scan walks b; off maps its offsets to those of the event, nil when b is the event.
-func (w *scanner) scan(b []byte, off []int32) {
+func (w *scanner) scan(b []byte, off origins) {
 	w.begin(b)
 	w.walk(w.r.ascii)
 	if !ascii(b) {
@@ -125,21 +131,19 @@ func (w *scanner) begin(b []byte) {
 	w.spans = w.spans[:0]
 	w.sawData, w.sawKind, w.heads = false, 0, w.heads[:0]
 	w.guards = guards{}
-	w.cmdCount, w.sqlWaste, w.sqlText, w.quotePos, w.quoteOdd = 0, 0, "", 0, false
+	w.cmdCount, w.htmlHeads, w.sqlWaste, w.sqlText, w.quotePos, w.quoteOdd = 0, 0, 0, "", 0, false
 	if w.provAny {
 		w.provEnd, w.provAny = [maxProviders]int32{}, false
 	}
 }
 
 // collect moves the findings of the scan into the offsets of the event.
-func (w *scanner) collect(off []int32) {
+func (w *scanner) collect(off origins) {
 	for _, s := range w.spans {
 		if s.to <= s.from || !w.r.on[s.kind] {
 			continue
 		}
-		if off != nil {
-			s.from, s.to = int(off[s.from]), int(off[s.to])
-		}
+		s.from, s.to = off.at(s.from), off.at(s.to)
 		w.found = append(w.found, s)
 	}
 }
@@ -203,7 +207,7 @@ func (w *scanner) hit(o output, from, to int) int {
 		}
 	case onCall:
 		if w.r.on[kindSecret] {
-			w.call(to-1, true)
+			w.call(to-1, o.arg == 0)
 		}
 	case onHex:
 		w.hex(int(o.arg), from, to)

@@ -16,15 +16,34 @@ func (w *scanner) key(from, to int) {
 		if !has(b, r, "...") {
 			return
 		}
-	case 0xe2, 0xe4, 0xe6:
+	case 0xe2, 0xe3, 0xe4, 0xe6:
+		if from, end, _ := wideQuoted(b, r); end > from { // password“x”
+			k := w.memo.classify(b, l, r)
+			if v := b[from:end]; k.kind == kindSecret && w.r.on[kindSecret] && !k.weak && !k.code && !w.harmless(&k, v, true) && !plain(v) && (k.password || random(v) || chosen(v)) && (v[0] < 0x80 || mixed(v) && hasDigit(v)) {
+				w.busy = true
+				w.secret(from, end)
+			}
+			return
+		}
 		if !has(b, r, "→") && !has(b, r, "⇒") && !has(b, r, "│") && !has(b, r, "为") && !has(b, r, "是") {
 			return
 		}
-	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', '/', 0, '<':
+	case '=', ':', ' ', '\t', '\n', '\r', '"', '\'', '`', '\\', ']', '[', '-', '*', '>', '|', ',', ';', '/', 0, '<':
+	case '(': // AccessToken(value=x)
+		if v := valueArgument(b, r); v > 0 {
+			if k := w.memo.classify(b, l, r); k.kind == kindSecret && !k.weak && !k.code && w.r.on[kindSecret] {
+				w.busy = true
+				w.keyed(&k, v, equals)
+			}
+		}
+		return
 	default:
 		return
 	}
 	k := w.memo.classify(b, l, r)
+	if k.short && w.testResult(l, r) {
+		return
+	}
 	if r-l == 3 && k.weak || r-l == 4 && k.kind == kindNone {
 		w.ofKey(&k)
 	}
@@ -33,6 +52,10 @@ func (w *scanner) key(from, to int) {
 	}
 	if k.weak && hasFold(b, r, " phrase") && !isWord(at(b, r+7)) { // seed phrase: of several words
 		k.weak, k.phrase, k.to = false, true, r+len(" phrase")
+		r = k.to
+	}
+	if k.weak && hasFold(b, r, " id") && !isWord(at(b, r+3)) && (hasFold(b, r-7, "session") || hasFold(b, r-4, "sess")) { // session id: x
+		k.weak, k.token, k.to = false, true, r+len(" id")
 		r = k.to
 	}
 	w.busy = w.busy || k.kind == kindSecret
@@ -48,6 +71,8 @@ func (w *scanner) key(from, to int) {
 	case w.masked(k.from):
 	case r-l == 4 && string(b[l:r]) == "AUTH":
 		w.authCommand(r)
+	case r-l == 4 && string(b[l:r]) == "PASS":
+		w.passCommand(l, r)
 	case w.flag(&k) == 0:
 		w.prose(&k)
 	}
@@ -91,6 +116,32 @@ func (w *scanner) authCommand(p int) {
 	}
 }
 
+// testResult tells PASS: TestOrders (0.01s), as go test prints it.
+func (w *scanner) testResult(l, r int) bool {
+	b := w.b
+	if !has(b, l, "PASS: ") {
+		return false
+	}
+	if has(b, l-4, "--- ") {
+		return true
+	}
+	word, e := w.next(r + 2)
+	return has(word, 0, "Test") && has(b, e, " (") && isDigit(at(b, e+2))
+}
+
+// passCommand handles the command of FTP and POP3: PASS x, the last word of its line. A test runner's PASS is followed by the name of a test.
+func (w *scanner) passCommand(l, p int) {
+	b := w.b
+	q := skipBlank(b, p)
+	word, e := w.next(q)
+	if q == p || e < len(b) && b[e] == ' ' || !madeUp(word) || hasFold(word, 0, "test") {
+		return
+	}
+	if o := trimRight(b, 0, l); o > 0 && bytes.IndexByte([]byte(">:"), b[o-1]) >= 0 || bytes.Contains(b[max(0, l-96):l], []byte("USER ")) || hasLower(word) && hasUpper(word) {
+		w.secret(q, e)
+	}
+}
+
 // ofKey makes a secret of "key" and "code" in two words: API key, access key, verification code.
 func (w *scanner) ofKey(k *key) {
 	b := w.b
@@ -101,7 +152,7 @@ func (w *scanner) ofKey(k *key) {
 	}
 	if e := k.from - 1; (code || hasFold(b, k.from, "key")) && e > 0 && b[e] == ' ' {
 		l := e
-		for l > 0 && e-l < 12 && isLetter(b[l-1]) {
+		for l > 0 && e-l < 12 && isAlnum(b[l-1]) {
 			l--
 		}
 		var buf [12]byte
@@ -142,6 +193,14 @@ func (w *scanner) keyed(k *key, v int, d delimiter) int {
 // secretValue masks one value: quoted, bracketed, a YAML block or bare. Nothing but a word that is no value at all stays.
 func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 	b := w.b
+	if from, end, next := wideQuoted(b, v); end > from {
+		if w.harmless(k, b[from:end], true) {
+			return 0
+		}
+		w.secret(from, end)
+		return next
+	}
+	v = typed(b, v)
 	if q, from := opening(b, v); q.c != 0 {
 		in := b
 		if k.weak || k.code { // what may stay must not be looked at again and again
@@ -200,13 +259,17 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 		w.secret(v+1, end)
 		return end
 	}
-	end := w.unquoted(b, v, false)
+	end := w.unquoted(b, v, k.wide && b[v] < 0x80)
+	if c := bytes.IndexByte(b[v:end], ','); k.wide && k.code && c > 0 { // 验证码为482913,5分钟内有效
+		end = v + c
+	}
+	end = w.flagQuote(k, end)
 	if k.phrase && d == colon {
 		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
 	} else if d == colon && w.yamlLine(k, v) {
 		end = max(end, trimRight(b, v, w.lineEnd(b, v)))
 	}
-	if d == equals && k.from > 0 && (b[k.from-1] == ';' || b[k.from-1] == ' ' && at(b, k.from-2) == ';') { // ADO: the value may hold blanks
+	if d == equals && k.from > 0 && (b[k.from-1] == ';' && !afterEntity(b, k.from) || b[k.from-1] == ' ' && at(b, k.from-2) == ';') { // ADO: the value may hold blanks
 		for e := end; e < len(b) && e-end < 64 && b[e] != '\n' && b[e] != '='; e++ {
 			if b[e] == ';' || b[e] == '"' {
 				end = e
@@ -217,8 +280,64 @@ func (w *scanner) secretValue(k *key, v int, d delimiter) int {
 	if w.harmless(k, b[v:end], false) || d == colon && isBlank(at(b, end)) && isQuote(at(b, end+1)) && plainNoun[string(bytes.ToLower(b[v:end]))] {
 		return 0
 	}
+	if d == colon && !k.phrase && isBlank(b[v-1]) && plain(b[v:end]) && w.sentenceAhead(end) { // passwd: user bob locked
+		return 0
+	}
 	w.secret(v, end)
 	return end
+}
+
+// sentenceAhead tells whether two words or more follow on the line, the first of them in small letters.
+func (w *scanner) sentenceAhead(p int) bool {
+	b := w.b
+	for n := range 2 {
+		q := skipBlank(b, p)
+		if q == p {
+			return false
+		}
+		word, e := w.next(q)
+		if len(word) < 2 || n == 0 && mixed(word) || bytes.ContainsAny(word, "=:\"'") {
+			return false
+		}
+		p = e
+	}
+	return true
+}
+
+// flagQuote is the end of a value with blanks in the quoted argument of a flag: -passin 'pass:two words', -e "PASSWORD=two words".
+func (w *scanner) flagQuote(k *key, end int) int {
+	b, o := w.b, k.from-1
+	if o < 2 || !isQuote(b[o]) || end >= len(b) || !isBlank(b[end]) {
+		return end
+	}
+	l := o
+	for n := 0; n < 32 && l > 0 && (isIdent(b[l-1]) || b[l-1] == '='); n++ {
+		l--
+	}
+	if l == o && isBlank(b[l-1]) {
+		for l--; l > 0 && o-l < 32 && isIdent(b[l-1]); l-- {
+		}
+	}
+	if b[l] != '-' || l > 0 && !isBlank(b[l-1]) {
+		return end
+	}
+	rest := b[end:min(len(b), end+128)]
+	n := bytes.IndexByte(rest, b[o])
+	if n < 0 || bytes.ContainsAny(rest[:n], "=:\n") {
+		return end
+	}
+	return end + n
+}
+
+// afterEntity tells whether an HTML entity ends right before b[i].
+func afterEntity(b []byte, i int) bool {
+	for j := i - 1; j >= 0 && i-j < 12; j-- {
+		if b[j] == '&' {
+			_, n := entity(b, j)
+			return j+n == i
+		}
+	}
+	return false
 }
 
 // plainNoun are words before a name: volume "app-secret" : secret "app-secret" not found.
@@ -355,80 +474,4 @@ func (w *scanner) limit(k *key, v int) int {
 		w.lineTo = w.lineEnd(b, v)
 	}
 	return w.lineTo
-}
-
-// harmless tells whether a value under a secret's key says nothing: null, a count, a mask, a word of the message.
-func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
-	v = bytes.TrimRight(bytes.TrimSpace(v), ".,;:!)")
-	switch {
-	case len(v) == 0:
-		return true
-	case len(v) <= 12 && noValue[string(bytes.ToLower(v))]:
-		return true
-	case k.plural && numeric(v), k.short && len(v) <= 3 && numeric(v):
-		return true
-	case k.cwd && (v[0] == '/' || v[0] == '~'):
-		return true
-	case k.weak && !random(v) && !basicAuth(k, v), k.code && !codeLike(v):
-		return true
-	case w.r.o.KeepPlaceholders && placeholder(v):
-		return true
-	case (k.weak && !hasDigit(v) || k.names) && dnsName(v) && !hashed(v):
-		return true
-	case !quoted && (has(v, 0, "[REDACTED") || has(v, 0, "[FILTERED")):
-		return true
-	}
-	return false
-}
-
-// basicAuth tells the credentials of a registry in Docker's configuration: "auth": base64 of user:password.
-func basicAuth(k *key, v []byte) bool {
-	if k.to-k.from != len("auth") || len(v) < 4 || !allB64(v) {
-		return false
-	}
-	d := decode64(v)
-	return len(d) > 2 && bytes.IndexByte(d[1:], ':') >= 0
-}
-
-// noValue are words in the place of a value that say there is none or judge it.
-var noValue = map[string]bool{"null": true, "nil": true, "none": true, "undefined": true, "true": true, "false": true, "empty": true, "yes": true, "no": true, "n/a": true, "(null": true, "<masked>": true, "<redacted>": true, "<hidden>": true, "[masked]": true, "[redacted]": true, "<nil>": true, "<null>": true,
-	"expired": true, "invalid": true, "missing": true, "required": true, "incorrect": true, "wrong": true, "valid": true, "ok": true, "failed": true, "unknown": true, "not": true, "must": true, "is": true, "has": true, "was": true, "cannot": true, "too": true, "the": true, "unset": true, "absent": true, "present": true, "authentication": true, "should": true}
-
-// placeholder tells whether a document's value stands for one: <password>, ${X}, $X, {{x}}, ***, xxx, your-password.
-func placeholder(v []byte) bool {
-	v = bytes.Trim(v, "\"'`")
-	if len(v) == 0 {
-		return true
-	}
-	switch last := v[len(v)-1]; {
-	case v[0] == '<' && last == '>', v[0] == '{' && last == '}', v[0] == '[' && last == ']':
-		for _, c := range v[1 : len(v)-1] {
-			if !isIdent(c) && c != ' ' && c != '{' && c != '}' && (v[0] != '<' || c != ':') || isDigit(c) && v[0] != '<' {
-				return false
-			}
-		}
-		return true
-	case has(v, 0, "${") && last == '}', has(v, 0, "$("), string(v) == "...", string(v) == "…", v[0] == '%' && len(v) <= 3, string(v) == "changeme":
-		return true
-	case v[0] == '$' && len(v) > 1 && isLetter(v[1]):
-		upper, lower := true, true // $TOKEN2, $token, but not $hunter2
-		for _, c := range v[1:] {
-			upper = upper && (class[c]&cUpper != 0 || isDigit(c) || c == '_')
-			lower = lower && (class[c]&cLower != 0 || c == '_')
-		}
-		return upper || lower
-	case hasFold(v, 0, "your") && len(v) > 4 && !isAlnum(v[4]):
-		for _, c := range v {
-			if isDigit(c) {
-				return false
-			}
-		}
-		return true
-	}
-	for _, c := range v {
-		if c != '*' && c != 'x' && c != 'X' && c != '.' && c != '#' && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
 }

@@ -17,6 +17,7 @@ type Stream struct {
 	armor   bool
 	quote   quote
 	pending bool
+	form    part // of a form whose value is a secret
 	fence   bool // a listing began where the value was due
 	bare    bool // the lines of the open PEM block carry no log prefix
 	named   bool // a name that says that the value beside it is a secret
@@ -25,6 +26,15 @@ type Stream struct {
 	table   []heading // columns of secrets of the table that is open
 	ruled   bool      // the rule below its headings was seen, or none is due
 }
+
+// part says how far a part of a form was read whose name says that its value is a secret.
+type part uint8
+
+const (
+	noPart part = iota
+	partHeaders
+	partValue
+)
 
 // NewStream begins a stream. t may be nil.
 func NewStream(r *Redactor, t *Tagger) *Stream { return &Stream{r: r, t: t, indent: -1} }
@@ -50,15 +60,18 @@ func (s *Stream) Line(line []byte) []byte {
 	row := s.row(w, line)
 	continued := s.left > 0
 	w.scan(line, nil)
-	open, quote, pending, indent, named := w.armorOpen, w.open, w.pending, w.blockOpen, w.namedOpen
+	open, quote, pending, indent, named, form := w.armorOpen, w.open, w.pending, w.blockOpen, w.namedOpen, noPart
+	if w.formOpen {
+		form, pending = partHeaders, false
+	}
 	if !row && len(w.heads) > 0 {
-		s.table, s.ruled = append(s.table[:0], w.heads...), w.heads[0].sep != '|'
+		s.table, s.ruled = append(s.table[:0], w.heads...), w.heads[0].sep != '|' || w.heads[0].tight
 	}
 	w.disguises(line)
 	w.byRegex(line)
 	if !continued && s.r.on[kindSecret] {
-		s.armor, s.quote, s.pending, s.indent = open, quote, pending, indent
-		if open || quote.c != 0 || pending || indent >= 0 {
+		s.armor, s.quote, s.pending, s.indent, s.form = open, quote, pending, indent, form
+		if open || quote.c != 0 || pending || indent >= 0 || form != noPart {
 			s.left, s.bare = maxOpen, false
 		}
 	}
@@ -108,10 +121,23 @@ func (s *Stream) head(w *scanner, line []byte) int {
 	}
 	s.left--
 	if len(bytes.TrimSpace(line)) == 0 && !s.pending {
+		if s.form != noPart {
+			s.form = partValue
+		}
 		return 0
 	}
-	done := func() { s.left, s.armor, s.quote, s.pending, s.fence, s.indent = 0, false, quote{}, false, false, -1 }
+	done := func() {
+		s.left, s.armor, s.quote, s.pending, s.fence, s.indent, s.form = 0, false, quote{}, false, false, -1, noPart
+	}
 	switch {
+	case s.form == partHeaders:
+		return 0
+	case s.form == partValue:
+		if has(line, 0, "--") || eventStart(line) {
+			done()
+			return 0
+		}
+		return len(line)
 	case s.armor:
 		if i := bytes.Index(line, []byte("-----END")); i >= 0 {
 			e := i + len("-----END")
@@ -154,8 +180,12 @@ func (s *Stream) head(w *scanner, line []byte) int {
 		if v >= len(line) || nextIsKey(line, v) || eventStart(line) {
 			return 0
 		}
-		if q, from := opening(line, v); q.c != 0 {
+		if q, from := opening(line, typed(line, v)); q.c != 0 {
 			end, _, _ := w.closing(line, from, q)
+			if typed(line, v) > v {
+				w.found = append(w.found, span{from, end, kindSecret})
+				return 0
+			}
 			return end
 		}
 		return w.unquoted(line, v, false)

@@ -4,7 +4,8 @@ import "bytes"
 
 // column is a column of a table whose heading names a secret: | user | password |, user,password, or words that stand above each other.
 type column struct {
-	sep   byte // '|', ',', a tab, or ' ' for columns that stand below each other
+	sep   byte // '|', ',', ';', a tab, or ' ' for columns that stand below each other
+	tight bool // a list with bars and without blanks: user|password
 	at    int  // separators before it; for ' ' the offset of its heading
 	cells int  // separators of the line of headings; for ' ' the number of headings
 	key   key
@@ -33,7 +34,7 @@ func (w *scanner) inTable(k *key) bool {
 	switch c := at(b, e); {
 	case c == '|' || has(b, e, "│"):
 		sep = '|'
-	case at(b, p) == '\t' || at(b, p) == ',':
+	case at(b, p) == '\t' || at(b, p) == ',' || at(b, p) == ';':
 		sep = b[p]
 	case e >= len(b) || c == '\n' || c == '\r': // the last column
 	case e-p >= 2:
@@ -59,7 +60,7 @@ func (w *scanner) inTable(k *key) bool {
 	if ok {
 		c.key = *k
 		next := nextLine(b, w.rowEnd)
-		if w.rowEnd >= len(b)-1 || c.sep == '|' && w.rowRule || c.sep != '|' && c.fits(next) {
+		if w.rowEnd >= len(b)-1 || c.sep == '|' && w.rowRule || (c.sep != '|' || c.tight) && c.fits(next) {
 			w.heads = append(w.heads, heading{w.rowEnd, c})
 			if w.rowEnd < len(b)-1 {
 				return true
@@ -95,7 +96,7 @@ func nextLine(b []byte, end int) []byte {
 // headingIn tells whether the key at offset at of line is a heading of a table with the separator sep, 0 for the last column of any.
 func headingIn(line []byte, at int, sep byte) (column, bool) {
 	if sep == 0 {
-		if i := bytes.LastIndexAny(line[:at], "|\t,"); i >= 0 {
+		if i := bytes.LastIndexAny(line[:at], "|\t,;"); i >= 0 {
 			sep = line[i]
 		} else if bytes.Contains(line[:at], []byte("│")) {
 			sep = '|'
@@ -151,9 +152,11 @@ func headingIn(line []byte, at int, sep byte) (column, bool) {
 	if c.cells == 0 {
 		return c, false
 	}
+	c.tight = sep == '|'
 	for i, x := range line { // headings are words
-		if sep == ',' {
-			if !isIdent(x) && x != ',' && x != '"' && x < 0x80 {
+		c.tight = c.tight && (isIdent(x) || x == '|')
+		if sep == ',' || sep == ';' {
+			if !isIdent(x) && x != sep && x != '"' && x < 0x80 {
 				return c, false
 			}
 		} else if i < at && i >= from && !isWord(x) && x < 0x80 && bytes.IndexByte([]byte(" -*`\"'#."), x) < 0 {
@@ -170,7 +173,7 @@ func sepAt(line []byte, sep byte) int {
 	}
 	quoted := false
 	for i, c := range line {
-		if c == '"' && sep == ',' {
+		if c == '"' && (sep == ',' || sep == ';') {
 			quoted = !quoted
 		}
 		if c == sep && !quoted {
@@ -252,7 +255,7 @@ func (c *column) fits(line []byte) bool {
 		}
 		from += i + sepWidth(line[from+i:])
 	}
-	if c.sep == '|' {
+	if c.sep == '|' && !c.tight {
 		return n > 0 && n >= c.at
 	}
 	return n == c.cells
@@ -354,7 +357,7 @@ func (w *scanner) cell(k *key, from, to int) {
 			return
 		}
 	}
-	if !k.password && (!random(v) || dnsName(v)) {
+	if !k.password && !uuid(v) && (!random(v) && (len(v) < 5 || !hasDigit(v) || !hasLetter(v)) || dnsName(v)) {
 		return
 	}
 	w.secret(from, to)

@@ -8,7 +8,7 @@ import (
 )
 
 // keyWords are the parts by which an identifier is noticed; what it means is decided by classify.
-const keyWords = "pass pwd psw psk dockerc saml secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord code pw sas " +
+const keyWords = "pass pwd psw psk dockerc saml secret token key cred auth cookie sess csrf xsrf sid cvv cvc pin otp jwt mnemonic seed signature sig nonce ticket senha kennwort contrasena wachtwoord heslo parola salasana lozinka code pw sas " +
 	"host node pod pid process mac hwaddr addr server instance machine computer peer broker upstream fqdn target worker master replica bootstrap " +
 	"phone mobile tel msisdn fax card ssn iban passport idno citizenid certno ccn pan trace span requestid request_id request-id reqid req_id req-id correlation"
 
@@ -60,6 +60,9 @@ func asciiTriggers() []trigger {
 	for _, p := range calls {
 		t = append(t, trigger{p, onCall, 0})
 	}
+	for _, p := range dials {
+		t = append(t, trigger{p, onCall, 1})
+	}
 	for i, h := range hexWords {
 		t = append(t, trigger{h, onHex, i})
 	}
@@ -97,6 +100,10 @@ func wideTriggers() []trigger {
 	var t []trigger
 	for i, k := range wideKeys {
 		t = append(t, trigger{k.text, onWide, i})
+		var v view
+		if v.fold([]byte(k.text), nil) && !ascii(v.b) { // as it reads where look-alike letters were folded
+			t = append(t, trigger{string(v.b), onWide, i})
+		}
 	}
 	for _, p := range wideLogins {
 		t = append(t, trigger{p, onLogin, 0})

@@ -215,6 +215,9 @@ func (w *scanner) dsn(i int) bool {
 		}
 	}
 	user := b[l : l+c]
+	if c > 0 && user[c-1] >= 0x80 && !proto && !slash { // 邮箱：bob@shop.example
+		return false
+	}
 	if l+c+1 >= i || c < 0 || bytes.IndexByte(user, '/') >= 0 && !proto || onlyTags(b[l:i], kindSecret) {
 		return false
 	}

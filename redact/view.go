@@ -30,9 +30,19 @@ func needsFold(s []byte) bool {
 	return wide || control || bytes.IndexByte(s, '\\') >= 0
 }
 
-// fold removes what is invisible, gives full-width and look-alike characters their ASCII form and decodes \u and \x escapes, however often the backslash was doubled.
-// It reports whether the result differs.
-func (v *view) fold(s []byte) bool {
+// origins maps offsets of a text to those of the event; nil when the text is the event.
+type origins []int32
+
+func (m origins) at(i int) int {
+	if m == nil {
+		return i
+	}
+	return int(m[i])
+}
+
+// fold removes what is invisible or no character at all, gives full-width and look-alike characters their ASCII form and decodes \u and \x escapes, however often the
+// backslash was doubled. It reports whether the result differs. The offsets of s in the event are in m.
+func (v *view) fold(s []byte, m origins) bool {
 	v.b, v.off = v.b[:0], v.off[:0]
 	changed := false
 	for i := 0; i < len(s); {
@@ -43,45 +53,43 @@ func (v *view) fold(s []byte) bool {
 			changed = true
 		case c == '\\':
 			if r, n := escaped(s, i); n > 0 {
-				if !invisible(r) {
-					v.putRune(asciiOf(r), i)
+				if !invisible(r) && r != utf8.RuneError {
+					v.putRune(asciiOf(r), m.at(i))
 				}
 				i += n
 				changed = true
 				continue
 			}
 			for i < len(s) && s[i] == '\\' { // the whole run at once: it was looked at
-				v.put('\\', i)
+				v.put('\\', m.at(i))
 				i++
 			}
 		case c < 0x20 && !isSpace(c) || c == 0x7f:
+			if c == 0 && keyAhead(s, i+1, false) { // an environment, as the system gives it
+				v.put(' ', m.at(i))
+			}
 			i++
 			changed = true
 		case c < utf8.RuneSelf:
-			v.put(c, i)
+			v.put(c, m.at(i))
 			i++
 		default:
 			r, n := utf8.DecodeRune(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				v.put(c, i)
-				i++
-				continue
-			}
 			switch f := asciiOf(r); {
-			case invisible(r):
+			case invisible(r), r == utf8.RuneError: // a byte that is no character, or the mark left in its place
 				changed = true
 			case f != r:
-				v.putRune(f, i)
+				v.putRune(f, m.at(i))
 				changed = true
 			default:
 				for k := range n {
-					v.put(s[i+k], i+k)
+					v.put(s[i+k], m.at(i+k))
 				}
 			}
 			i += n
 		}
 	}
-	v.off = append(v.off, int32(len(s)))
+	v.off = append(v.off, int32(m.at(len(s))))
 	return changed
 }
 
@@ -154,7 +162,7 @@ func asciiOf(r rune) rune {
 // lookAlike covers the letters of Cyrillic, Greek and Latin extensions that read as ASCII in common fonts, and quotes and signs of other scripts.
 func lookAlike(r rune) rune {
 	switch {
-	case r >= 0x370 && r < 0x530, r >= 0x131 && r <= 0x261, r >= 0x2010 && r <= 0x223f, r >= 0x3000 && r <= 0x301f, r >= 0xa780 && r <= 0xa7ff, r >= 0xfe50 && r <= 0xfe6f, r >= 0x2d0 && r <= 0x2ff:
+	case r >= 0x370 && r < 0x530, r >= 0x131 && r <= 0x261, r >= 0x2010 && r <= 0x223f, r >= 0x3000 && r <= 0x301f, r >= 0xa780 && r <= 0xa7ff, r >= 0xfe50 && r <= 0xfe6f, r >= 0x2d0 && r <= 0x2ff, r == '«', r == '»':
 		if c, ok := looks[r]; ok {
 			return rune(c)
 		}
@@ -168,7 +176,7 @@ var looks = func() map[rune]byte {
 	for _, pairs := range [...]string{
 		"аaеeоoрpсcуyхxѕsіiјjԁdԛqԝwһhкkмmтtпnгrвbнhАAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜW",
 		"οoαaεeρpτtυuνvιiκkχxΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXıiſsɡgɑaⅼl",
-		"“\"”\"„\"‟\"【\"】\"《\"》\"〈\"〉\"〔\"〕\"‘'’'‚'‛'「\"」\"『\"』\"‐-‑-‒-–-−-∶:﹕:꞉:ː:˸:﹦=⁼=﹤<﹥>",
+		"«\"»\"‹'›'“\"”\"„\"‟\"【\"】\"《\"》\"〈\"〉\"〔\"〕\"‘'’'‚'‛'「\"」\"『\"』\"‐-‑-‒-–-−-∶:﹕:꞉:ː:˸:﹦=⁼=﹤<﹥>",
 	} {
 		from := rune(0)
 		for _, r := range pairs {
@@ -206,14 +214,8 @@ func needsUnescape(s []byte) bool {
 }
 
 // unescape decodes %XX (also doubly, %25XX) and HTML entities of s, whose offsets in the event are in m (nil: its own).
-func (v *view) unescape(s []byte, m []int32) bool {
+func (v *view) unescape(s []byte, m origins) bool {
 	v.b, v.off = v.b[:0], v.off[:0]
-	origin := func(i int) int {
-		if m == nil {
-			return i
-		}
-		return int(m[i])
-	}
 	changed := false
 	for i := 0; i < len(s); {
 		c, n := s[i], 1
@@ -226,10 +228,10 @@ func (v *view) unescape(s []byte, m []int32) bool {
 			}
 		}
 		changed = changed || n > 1
-		v.put(c, origin(i))
+		v.put(c, m.at(i))
 		i += n
 	}
-	v.off = append(v.off, int32(origin(len(s))))
+	v.off = append(v.off, int32(m.at(len(s))))
 	return changed
 }
 
@@ -252,14 +254,25 @@ func percent(s []byte, i int) (byte, int) {
 	return c, j + 2 - i
 }
 
-// entity decodes the HTML entity at s[i] when it stands for a character that shapes a key or a value.
+// entity decodes the HTML entity at s[i] when it stands for a character that shapes a key or a value. What was escaped twice (&amp;quot;) counts as once.
 func entity(s []byte, i int) (byte, int) {
+	for j := i; j-i < 16 && has(s, j+1, "amp;"); {
+		j += len("amp;")
+		if c, n := entityAt(s, j); n > 0 && c != '&' {
+			return c, j + n - i
+		}
+	}
+	return entityAt(s, i)
+}
+
+// entityAt is entity for the name behind the byte at s[i].
+func entityAt(s []byte, i int) (byte, int) {
 	for _, e := range [...]struct {
 		name string
 		c    byte
-	}{{"&quot;", '"'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&apos;", '\''}, {"&equals;", '='}, {"&colon;", ':'}} {
-		if has(s, i, e.name) {
-			return e.c, len(e.name)
+	}{{"quot;", '"'}, {"lt;", '<'}, {"gt;", '>'}, {"amp;", '&'}, {"apos;", '\''}, {"equals;", '='}, {"colon;", ':'}} {
+		if has(s, i+1, e.name) {
+			return e.c, 1 + len(e.name)
 		}
 	}
 	if at(s, i+1) != '#' {

@@ -13,8 +13,8 @@ var wideKeys = []struct {
 	weak bool
 }{
 	{"密码", kindSecret, false, false}, {"密碼", kindSecret, false, false}, {"口令", kindSecret, false, false}, {"密钥", kindSecret, false, false}, {"密鑰", kindSecret, false, false}, {"秘钥", kindSecret, false, false}, {"密匙", kindSecret, false, false}, {"私钥", kindSecret, false, false}, {"令牌", kindSecret, false, false}, {"凭证", kindSecret, false, false}, {"凭据", kindSecret, false, false},
-	{"暗号", kindSecret, false, false}, {"通行码", kindSecret, false, false}, {"授权码", kindSecret, false, false}, {"口令牌", kindSecret, false, false}, {"验证码", kindSecret, true, false}, {"校验码", kindSecret, true, false}, {"動態碼", kindSecret, true, false}, {"动态码", kindSecret, true, false},
-	{"пароль", kindSecret, false, false}, {"пароля", kindSecret, false, false}, {"токен", kindSecret, false, false}, {"секрет", kindSecret, false, false}, {"パスワード", kindSecret, false, false}, {"暗証番号", kindSecret, false, false}, {"トークン", kindSecret, false, false}, {"비밀번호", kindSecret, false, false}, {"암호", kindSecret, false, false}, {"토큰", kindSecret, false, false}, {"contraseña", kindSecret, false, false}, {"μυστικό", kindSecret, false, false}, {"şifre", kindSecret, false, false},
+	{"暗号", kindSecret, false, false}, {"通行码", kindSecret, false, false}, {"授权码", kindSecret, false, false}, {"口令牌", kindSecret, false, false}, {"金钥", kindSecret, false, false}, {"金鑰", kindSecret, false, false}, {"權杖", kindSecret, false, false}, {"憑證", kindSecret, false, false}, {"通行碼", kindSecret, false, false}, {"驗證碼", kindSecret, true, false}, {"授權碼", kindSecret, false, false}, {"会话", kindSecret, false, true}, {"會話", kindSecret, false, true}, {"签名", kindSecret, false, true}, {"簽名", kindSecret, false, true}, {"验证码", kindSecret, true, false}, {"校验码", kindSecret, true, false}, {"動態碼", kindSecret, true, false}, {"动态码", kindSecret, true, false},
+	{"пароль", kindSecret, false, false}, {"пароля", kindSecret, false, false}, {"токен", kindSecret, false, false}, {"секрет", kindSecret, false, false}, {"パスワード", kindSecret, false, false}, {"暗証番号", kindSecret, false, false}, {"トークン", kindSecret, false, false}, {"비밀번호", kindSecret, false, false}, {"암호", kindSecret, false, false}, {"토큰", kindSecret, false, false}, {"contraseña", kindSecret, false, false}, {"μυστικό", kindSecret, false, false}, {"şifre", kindSecret, false, false}, {"hasło", kindSecret, false, false}, {"lösenord", kindSecret, false, false}, {"jelszó", kindSecret, false, false}, {"mật khẩu", kindSecret, false, false}, {"clé api", kindSecret, false, false}, {"clé API", kindSecret, false, false}, {"clé secrète", kindSecret, false, false}, {"รหัสผ่าน", kindSecret, false, false}, {"كلمة المرور", kindSecret, false, false}, {"كلمة السر", kindSecret, false, false}, {"סיסמה", kindSecret, false, false}, {"पासवर्ड", kindSecret, false, false}, {"κωδικός", kindSecret, false, false},
 	{"手机", kindPhone, false, false}, {"手機", kindPhone, false, false}, {"电话", kindPhone, false, false}, {"電話", kindPhone, false, false}, {"身份证", kindID, false, false}, {"身分證", kindID, false, false}, {"证件", kindID, false, false}, {"护照", kindID, false, false}, {"卡号", kindCard, false, false}, {"银行卡", kindCard, false, false},
 	{"主机", kindHost, false, false}, {"主機", kindHost, false, false}, {"节点", kindHost, false, true}, {"服务器", kindHost, false, true}, {"进程", kindPID, false, false}, {"容器组", kindPod, false, false},
 }
@@ -34,7 +34,7 @@ func (w *scanner) wideKey(n, from, to int) {
 	}
 	w.identEnd = to
 	w.busy = w.busy || wk.kind == kindSecret
-	k := key{from: from, to: to, kind: wk.kind, code: wk.code, hostish: wk.weak, password: wk.kind == kindSecret}
+	k := key{from: from, to: to, kind: wk.kind, code: wk.code, weak: wk.weak && wk.kind == kindSecret, hostish: wk.weak, password: wk.kind == kindSecret && !wk.weak, wide: true}
 	p := to
 	for again := true; again; {
 		again = false
@@ -48,12 +48,21 @@ func (w *scanner) wideKey(n, from, to int) {
 	if isQuote(at(b, p)) || at(b, p) == '\\' {
 		p = closers(b, p)
 	}
-	if k.to = p; k.kind == kindSecret && !w.masked(from) && w.inTable(&k) {
+	if k.to = p; k.kind == kindSecret && !w.masked(from) && (w.inTable(&k) || w.wideMarkup(&k, to)) {
 		return
 	}
 	q := skipBlank(b, p)
+	if wideDelim(b, q) == 0 {
+		if v, d := w.delim(wideStart(b, from), to); d != noDelimiter {
+			w.keyed(&k, v, d)
+			return
+		}
+	}
 	if d := wideDelim(b, q); d > 0 {
 		if v, dl := w.valueStart(q+d, equals); dl != noDelimiter {
+			if c := at(b, v); (c == '|' || c == '>') && blockScalar(b, v) {
+				dl = colon
+			}
 			end := w.keyed(&k, v, dl)
 			for _, who := range [...]string{"账号", "帐号", "账户", "用户名", "用户"} { // 账号密码: root x
 				if kind := from - len(who); end > 0 && k.kind == kindSecret && has(b, kind, who) && at(b, end) == ' ' {
@@ -75,9 +84,28 @@ func (w *scanner) wideKey(n, from, to int) {
 		}
 		return
 	}
-	if !w.masked(from) {
+	if !w.masked(from) && !k.weak {
 		w.wideProse(&k, p, q)
 	}
+}
+
+// wideStart is where the word begins in which a key in another script stands: 登录密码.
+func wideStart(b []byte, i int) int {
+	for n := 0; n < 24 && i > 0 && (b[i-1] >= 0x80 || isIdent(b[i-1])); n++ {
+		i--
+	}
+	return i
+}
+
+// wideMarkup handles elements named in other scripts and those that name such a key in an attribute.
+func (w *scanner) wideMarkup(k *key, to int) bool {
+	b, l := w.b, wideStart(w.b, k.from)
+	if l > 0 && b[l-1] == '<' && at(b, k.to) == '>' {
+		return w.elementValue(k, k.to+1, b[l:k.to]) > 0
+	}
+	c := *k
+	c.from, c.to = l, to
+	return (isQuote(at(b, to)) || at(b, to) == '\\' || has(b, to, "</")) && w.markup(&c)
 }
 
 func wideDelim(b []byte, i int) int {
@@ -96,7 +124,7 @@ func wideDelim(b []byte, i int) int {
 // wideProse handles 密码是x, 密码已重置为 x, 密码从 x 改为 y, 密码x.
 func (w *scanner) wideProse(k *key, p, q int) int {
 	b := w.b
-	if q < len(b) && b[q] < utf8.RuneSelf && !isSpace(b[q]) {
+	if _, _, next := wideQuoted(b, q); q < len(b) && (next > q || b[q] < utf8.RuneSelf && !isSpace(b[q])) {
 		return w.wideValue(k, q, false)
 	}
 	j, verb := p, false
@@ -146,14 +174,20 @@ func (w *scanner) wideValue(k *key, p int, sure bool) int {
 		return 0
 	}
 	from, end := p, 0
-	if o, f := opening(b, p); o.c != 0 {
-		from = f
+	if f, e, _ := wideQuoted(b, p); e > f {
+		from, end = f, e
+		sure = sure || b[f] < 0x80
+	} else if o, f := opening(b, p); o.c != 0 {
+		from, sure = f, true
 		end, _, _ = w.closing(b, f, o)
 	} else {
 		end = w.unquoted(b, p, true)
+		if c := bytes.IndexByte(b[p:end], ','); k.code && c > 0 { // 验证码为482913,5分钟内有效
+			end = p + c
+		}
 	}
 	v := bytes.TrimRight(b[from:end], ".,;:!)")
-	if len(v) == 0 || !isAlnum(v[0]) && !sure || plain(v) || w.harmless(k, v, false) || !sure && !mixed(v) || numeric(v) && len(v) < 4 || bytes.IndexByte(v, '=') > 0 && !sure {
+	if len(v) == 0 || !isAlnum(v[0]) && !sure && !chosen(v) || plain(v) || w.harmless(k, v, false) || !sure && !mixed(v) || numeric(v) && len(v) < 4 || bytes.IndexByte(bytes.TrimRight(v, "="), '=') > 0 && !sure {
 		return 0
 	}
 	w.secret(from, end)

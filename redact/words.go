@@ -109,6 +109,40 @@ func random(v []byte) bool {
 	return d > 0 && l+u > 0 || len(v) >= 20 && l > 0 && u > 2 || len(v) >= 24
 }
 
+// chosen tells whether v looks like a password that a person chose: digits among letters of both cases or beside a sign that no name has.
+func chosen(v []byte) bool {
+	sign := false
+	for _, c := range v {
+		if isSpace(c) || c == '=' || c == '(' || c == '<' {
+			return false
+		}
+		sign = sign || !isAlnum(c) && c < 0x80 && c != '-' && c != '_' && c != '.' && c != '/' && c != ':' && c != ',' && c != ';'
+	}
+	return len(v) >= 5 && hasDigit(v) && hasLetter(v) && (sign || hasUpper(v) && hasLower(v))
+}
+
+// padded tells base64 that shows itself: by its padding or a plus, with a digit and letters of both cases.
+func padded(v []byte) bool {
+	return len(v) >= 8 && (v[len(v)-1] == '=' || bytes.IndexByte(v, '+') > 0) && allB64(bytes.TrimRight(v, "=")) && hasDigit(v) && hasUpper(v) && hasLower(v)
+}
+
+// uuid tells whether v has the form of one.
+func uuid(v []byte) bool {
+	if len(v) != 36 {
+		return false
+	}
+	for i, c := range v {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if c != '-' {
+				return false
+			}
+		} else if !isHex(c) {
+			return false
+		}
+	}
+	return true
+}
+
 func codeLike(v []byte) bool {
 	d := 0
 	for _, c := range v {

@@ -2,157 +2,6 @@ package redact
 
 import "bytes"
 
-// markup handles elements: <password>x</password>, <entry key="db.password">x</entry>, <key>password</key><string>x</string>.
-func (w *scanner) markup(k *key) bool {
-	b, p := w.b, k.to
-	l := k.from
-	for n := 0; n < 24 && l > 0 && (isIdent(b[l-1]) || b[l-1] == ':'); n++ { // a namespace prefix
-		l--
-	}
-	var name []byte
-	switch {
-	case l > 0 && b[l-1] == '<' && (isSpace(at(b, p)) || at(b, p) == '>' || at(b, p) == '/'):
-		for n := 0; n < 512 && p < len(b) && b[p] != '>' && b[p] != '<'; n++ {
-			if k.kind == kindSecret && isSpace(b[p]) && (hasFold(b, p+1, "value=") || hasFold(b, p+1, "val=")) { // <password value="x"/>
-				for p++; b[p] != '='; p++ {
-				}
-				return p+1 < len(b) && w.secretValue(k, p+1, equals) > 0
-			}
-			p++
-		}
-		if at(b, p) != '>' || b[p-1] == '/' {
-			return false
-		}
-		name = b[l:k.to]
-		p++
-	case has(b, p, "</"): // plist
-		for p += 2; p < len(b) && isWord(b[p]); p++ {
-		}
-		if p = skipSpace(b, p+1); at(b, p) != '<' || at(b, p+1) == '/' {
-			return false
-		}
-		for n := 0; n < 64 && p < len(b) && b[p] != '>'; n++ {
-			p++
-		}
-		p++
-	default:
-		q := closers(b, p)
-		if at(b, q) != '>' || q == p {
-			return false
-		}
-		p = q + 1
-	}
-	return !w.masked(p) && w.elementValue(k, p, name) > 0
-}
-
-// elementValue masks the text of an element up to its end tag: name, or any when that is empty.
-func (w *scanner) elementValue(k *key, p int, name []byte) int {
-	b := w.b
-	if p >= len(b) {
-		return 0
-	}
-	if k.kind != kindSecret {
-		w.entityValue(k, skipSpace(b, p), equals)
-		return p
-	}
-	end := len(b)
-	if has(b, p, "<![CDATA[") {
-		p += len("<![CDATA[")
-		if n := bytes.Index(b[p:], []byte("]]>")); n >= 0 {
-			end = p + n
-		}
-	} else {
-		for i := p; i < len(b); i++ {
-			if b[i] == '<' {
-				if _, n := tagAt(b, i); n > 0 {
-					i += n - 1
-					continue
-				}
-				c := at(b, i+1)
-				if c == '/' || isLetter(c) && i > p {
-					end = i
-					if w.r.o.KeepPlaceholders && !(c == '/' && has(b, i+2, string(name))) {
-						return 0 // <password> in a document stands for one, whatever comes later
-					}
-					if n := bytes.IndexByte(b[p:i], '\n'); n > 0 && c != '/' { // an element of a later line does not end this one
-						end = p + n
-					}
-					break
-				}
-			}
-		}
-		if end == len(b) && w.r.o.KeepPlaceholders { // <password> in a document stands for one
-			return 0
-		}
-		if end == len(b) { // no end tag: the line is the value, unless a sentence goes on: "AUTH <password> called without …"
-			if end = w.lineEnd(b, p); isBlank(b[p]) {
-				return 0
-			}
-		}
-	}
-	if w.harmless(k, b[p:end], true) {
-		return 0
-	}
-	w.secret(p, end)
-	return end
-}
-
-// less looks at "<": a mask is jumped over, so that no rule reads its inside, unless it is an element with the name of a mask.
-func (w *scanner) less(i int) int {
-	b := w.b
-	k, n := tagAt(b, i)
-	if n == 0 {
-		return i + 1
-	}
-	p := i + n
-	name := kindNames[k]
-	if n == len(name)+2 {
-		for j := p; j < len(b) && j-p < 512; j++ {
-			if b[j] != '<' {
-				continue
-			}
-			if _, m := tagAt(b, j); m > 0 {
-				j += m - 1
-				continue
-			}
-			if at(b, j+1) == '/' && hasFold(b, j+2, name) && at(b, j+2+len(name)) == '>' && j > p {
-				return max(p, w.elementValue(&key{from: i, to: p, kind: k}, p, nil))
-			}
-			break
-		}
-	}
-	return p
-}
-
-// flag handles --password x, -password x and /password:x: the next word is the value.
-func (w *scanner) flag(k *key) int {
-	b, l := w.b, k.from
-	if k.weak || k.code || l == 0 || b[l-1] != '-' && (b[l-1] != '/' || l > 1 && !isBlank(b[l-2])) {
-		return 0
-	}
-	if o := l - 2; b[l-1] == '-' && o >= 0 && b[o] != '-' && !isSpace(b[o]) && !isQuote(b[o]) && b[o] != ',' {
-		return 0
-	}
-	p := closers(b, k.to) // ["--password", "x"]
-	if at(b, p) == ',' && p > k.to {
-		p++
-	} else if p > k.to || !isBlank(at(b, p)) {
-		return 0
-	}
-	p = skipBlank(b, p)
-	if p >= len(b) || at(b, p) == '-' && !isAlnum(at(b, p+1)) || at(b, p) == '-' && at(b, p-1) == ' ' && isLetter(at(b, p+1)) || b[p] == '\n' {
-		return 0
-	}
-	if k.auth || k.cookie {
-		k.from = k.to // the flag is not part of a quoted header
-		if k.auth {
-			return w.authorization(p, w.limit(k, p))
-		}
-		return w.cookies(p, w.limit(k, p), k.set)
-	}
-	return w.secretValue(k, p, equals)
-}
-
 // wordBefore tells whether one of the words stands before b[i].
 func (w *scanner) wordBefore(i int, words ...string) bool {
 	b := w.b
@@ -184,7 +33,10 @@ func (w *scanner) prose(k *key) int {
 	if k.code {
 		return w.codeProse(k)
 	}
-	if k.weak || k.auth || k.cookie {
+	if k.weak || hasFold(b, k.to-len(" id"), " id") {
+		return w.sessionProse(k)
+	}
+	if k.auth || k.cookie {
 		return 0
 	}
 	p := skipBlank(b, k.to)
@@ -219,7 +71,12 @@ func (w *scanner) prose(k *key) int {
 		switch string(lw) {
 		case "has", "have", "had", "been":
 		case "is", "was", "are", "were", "equals", "becomes", "reads", "be", "being", "as":
-			if after = w.skipWords(after, "now", "still", "currently", "set", "reset", "updated", "rotated", "switched", "to", "changed", "just", "the", "simply"); after < len(b) {
+			after = w.skipWords(after, "now", "still", "currently", "set", "reset", "updated", "rotated", "switched", "to", "changed", "just", "the", "simply")
+			if q := w.skipWords(after, "generated", "created", "assigned", "issued"); q > after && k.password { // is generated for root@localhost: x
+				p = q
+				continue
+			}
+			if after < len(b) {
 				if v := skipBlank(b, after+len("from")); wordFold(b, after, "from") && v > after+len("from") {
 					if w.changed(k, v) {
 						return w.fromTo(k, v)
@@ -238,9 +95,19 @@ func (w *scanner) prose(k *key) int {
 				return w.fromTo(k, after)
 			}
 			return 0
-		case "for", "of", "provided", "given", "value", "received", "supplied", "entered", "used", "attempted", "sent", "hash", "string", "user", "account", "field", "in", "on":
+		case "hash", "digest":
+			if v, end := w.next(after); k.password && n == 0 && hashed(v) && len(v) >= 16 {
+				w.secret(after, end)
+				return end
+			}
+		case "for", "of", "provided", "given", "value", "received", "supplied", "entered", "used", "attempted", "sent", "string", "user", "account", "field", "in", "on":
 		case "is:", "was:":
 			return w.said(k, after, false)
+		case "mismatch":
+			if q := w.skipWords(after, "expected", "got", "want"); mark && q > after {
+				return w.said(k, q, true)
+			}
+			return 0
 		default:
 			if n == 0 && !mark {
 				if end := w.bare(k, p, sure); end > 0 {
@@ -259,6 +126,27 @@ func (w *scanner) prose(k *key) int {
 		p = after
 	}
 	return 0
+}
+
+// sessionProse handles "session 8f2kq91mzx closed": letters and digits of one piece. The number of a session, and a name, stay.
+func (w *scanner) sessionProse(k *key) int {
+	b := w.b
+	if !hasFold(b, k.to-len("session"), "session") && !hasFold(b, k.to-len("session id"), "session id") && !hasFold(b, k.to-len("sid"), "sid") {
+		return 0
+	}
+	p := skipBlank(b, k.to)
+	if q, from := opening(b, p); q.c != 0 {
+		p = from
+	}
+	e := p
+	for e < len(b) && e-p < 128 && isB64(b[e]) {
+		e++
+	}
+	if v := b[p:e]; p == k.to || has(v, 0, "0x") || !random(v) || !hasDigit(v) || !hasLetter(v) || dnsName(v) || bytes.IndexByte(v, '/') >= 0 || at(b, e) == '.' && isAlnum(at(b, e+1)) {
+		return 0
+	}
+	w.secret(p, e)
+	return e
 }
 
 // afterLogin tells the third word of "login bob password x", as .netrc has it.
@@ -325,7 +213,7 @@ func (w *scanner) skipQuoted(p int) int {
 // said masks the value that a sentence states; doubt asks for more than a lower-case word.
 func (w *scanner) said(k *key, p int, doubt bool) int {
 	b := w.b
-	p = w.skipWords(p, "tried", "got", "received", "was", "is", "entered", "submitted", "given", "attempted", "value")
+	p = w.skipWords(p, "tried", "got", "received", "was", "is", "entered", "submitted", "given", "attempted", "value", "expected", "actual")
 	if p >= len(b) {
 		return 0
 	}
@@ -364,7 +252,7 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 		case !ok || len(v) == 0 || w.harmless(k, v, true) || plain(v):
 			return 0
 		case k.password && (sure || !bytes.ContainsRune(v, ' ')) && !w.wordBefore(k.from, "unexpected", "field", "property", "column", "parameter"):
-		case w.wordBefore(k.from, "unexpected", "illegal", "unknown"), !random(v), dnsName(v):
+		case w.wordBefore(k.from, "unexpected", "illegal", "unknown"), !uuid(v) && !chosen(v) && !padded(v) && (!random(v) || dnsName(v)):
 			return 0
 		}
 		w.secret(from, end)
@@ -387,7 +275,7 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 			return q + len(word)
 		}
 		return 0
-	case len(v) < 3 || isIdent(v[0]) && bytes.IndexByte(v, '=') > 0 || w.harmless(k, v, false) || plain(v) || v[0] == '<' || v[0] == '(' || v[0] == '[' || v[0] == '{':
+	case len(v) < 3 || isIdent(v[0]) && bytes.IndexByte(bytes.TrimRight(v, "="), '=') > 0 || w.harmless(k, v, false) || plain(v) || v[0] == '<' || v[0] == '(' || v[0] == '[' || v[0] == '{':
 		return 0
 	case bytes.HasPrefix(v, []byte("-")) || bytes.Contains(v, []byte("://")) || v[0] == '/':
 		return 0
@@ -395,7 +283,7 @@ func (w *scanner) bare(k *key, p int, sure bool) int {
 	case k.password && mixed(v) && (len(v) >= 4 || !numeric(v)):
 	case len(v) >= 5 && hasDigit(v) && hasLetter(v) && !dnsName(v) && bytes.IndexByte(v, '.') < 0 && bytes.ContainsAny(b[k.from:k.to], "-_"): // pre-shared-key x1y2z
 	case (k.token || bytes.ContainsAny(b[k.from:k.to], "-_") || hasFold(b, k.from, "apikey")) && hashed(v):
-	case random(v) && !dnsName(v) && mixed(v) && !numeric(v) && !w.wordBefore(k.from, "unexpected", "illegal"):
+	case (random(v) && !dnsName(v) && mixed(v) && !numeric(v) || uuid(v) || chosen(v) || padded(v)) && !w.wordBefore(k.from, "unexpected", "illegal"):
 	default:
 		return 0
 	}
@@ -420,7 +308,7 @@ func (w *scanner) fromTo(k *key, p int) int {
 			next = end
 		}
 		v := bytes.TrimRight(b[from:end], ".,;:!?)")
-		if len(v) > 0 && !plain(v) && (k.password && !fileLike(v) || mixed(v) && random(v)) && (!w.r.o.KeepPlaceholders || mixed(v)) {
+		if len(v) > 0 && !plain(v) && (k.password && !fileLike(v) || mixed(v) && random(v) || chosen(v)) && (!w.r.o.KeepPlaceholders || mixed(v)) {
 			w.secret(from, end)
 			res = next
 		}
