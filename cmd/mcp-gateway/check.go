@@ -12,6 +12,7 @@ import (
 func (e *env) checkCommand() *cobra.Command {
 	var connect bool
 	c := &cobra.Command{Use: "check", Short: "Report every problem of the configuration at once", Args: noArgs,
+		Long: "check reads the configuration and reports all of its problems with line, key and what would be right. With --connect it also asks the record store, audit and every backend for an answer, and says why one gives none. Exit 1 if anything is wrong.",
 		RunE: func(c *cobra.Command, _ []string) error { return e.check(c.Context(), connect) }}
 	c.Flags().BoolVar(&connect, "connect", false, "also probe the store, audit and every backend")
 	return c
@@ -46,6 +47,7 @@ func (e *env) check(ctx context.Context, connect bool) error {
 		fmt.Fprintf(e.out, "failed: %s\n", p.Error())
 	}
 	if len(failed) > 0 {
+		fmt.Fprintf(e.err, "mcp-gateway: %d did not pass; put right what each line says and check again\n", len(failed))
 		return errSaidNo
 	}
 	fmt.Fprintln(e.out, "ok; every backend answered")

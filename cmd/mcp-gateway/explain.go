@@ -25,10 +25,11 @@ type explainFlags struct {
 func (e *env) explainCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{Use: "explain SQL --datasource D", Short: "Show the plan of a statement, or why it is refused and what would pass",
-		Long: "explain works from the configuration alone, without a connection. With --batch it reads {\"id\",\"sql\"} lines and prints one verdict a line.",
+		Long:    "explain works from the configuration alone, without a connection. With --batch it reads {\"id\",\"sql\"} lines and prints one verdict a line. Exit 1 when the statement is refused.",
+		Example: "  mcp-gateway explain 'SELECT status, COUNT(*) FROM orders GROUP BY status' --datasource shop",
 		Args: func(_ *cobra.Command, args []string) error {
 			if f.batch != (len(args) == 0) || len(args) > 1 {
-				return usage("explain takes one statement in quotes, or --batch and lines of {\"id\",\"sql\"} on standard input")
+				return usage("explain takes one statement in quotes, or --batch and lines of {\"id\",\"sql\"} on standard input; see \"mcp-gateway explain --help\"")
 			}
 			return nil
 		},
@@ -64,7 +65,7 @@ func (e *env) explain(args []string, f explainFlags) error {
 	}
 	if _, ok := cfg.MySQL.Datasources[f.datasource]; !ok {
 		if len(names) == 0 {
-			return usage("the configuration has no datasource")
+			return usage("the configuration has no datasource; add one under mysql.datasources (\"mcp-gateway init\" writes an example)")
 		}
 		return usage("--datasource %q is not configured; there are %s", f.datasource, strings.Join(names, ", "))
 	}
@@ -112,31 +113,37 @@ func explainOne(guard *sqlguard.Guard, sql string) explained {
 
 func (e *env) explainBatch(guard *sqlguard.Guard) error {
 	w := bufio.NewWriterSize(e.out, 64<<10)
-	n := 0
-	err := eachLine(e.in, func(line []byte, _ bool) error {
-		n++
-		if len(strings.TrimSpace(string(line))) == 0 {
-			return nil
+	in := bufio.NewReaderSize(e.in, 64<<10)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n') // whatever its length
+		if len(strings.TrimSpace(string(line))) > 0 {
+			b, err := strictjson.Encode(explainLine(guard, line, n))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%s\n", b) // a failure shows in Flush
 		}
-		var in struct {
-			ID  json.RawMessage `json:"id"`
-			SQL *string         `json:"sql"`
+		if errors.Is(err, io.EOF) {
+			return w.Flush()
 		}
-		var x explained
-		if err := json.Unmarshal(line, &in); err != nil || in.SQL == nil {
-			x = explained{Code: string(fault.InvalidRequest), Reason: fmt.Sprintf("line %d is not {\"id\",\"sql\"}", n), Tables: []string{}, Columns: []string{}, Masked: []string{}}
-		} else {
-			x = explainOne(guard, *in.SQL)
-		}
-		x.ID = in.ID
-		b, err := strictjson.Encode(x)
 		if err != nil {
-			return err
+			return errors.Join(fmt.Errorf("reading the input: %w", err), w.Flush())
 		}
-		_, err = fmt.Fprintf(w, "%s\n", b)
-		return err
-	})
-	return errors.Join(err, w.Flush())
+	}
+}
+
+// explainLine is the verdict of one {"id","sql"} line.
+func explainLine(guard *sqlguard.Guard, line []byte, n int) explained {
+	var in struct {
+		ID  json.RawMessage `json:"id"`
+		SQL *string         `json:"sql"`
+	}
+	x := explained{Code: string(fault.InvalidRequest), Reason: fmt.Sprintf("line %d is not {\"id\",\"sql\"}", n), Tables: []string{}, Columns: []string{}, Masked: []string{}}
+	if err := json.Unmarshal(line, &in); err == nil && in.SQL != nil {
+		x = explainOne(guard, *in.SQL)
+	}
+	x.ID = in.ID
+	return x
 }
 
 func (e *env) printExplained(x explained) {

@@ -18,9 +18,10 @@ var starter []byte
 
 func (e *env) initCommand() *cobra.Command {
 	return &cobra.Command{Use: "init [DIR]", Short: "Write a commented starter configuration",
+		Long: "init writes mcp-gateway.yaml into a folder, by default the one it is started in. It overwrites nothing. Edit the file, then \"mcp-gateway check\".",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("init takes at most one folder")
+				return usage("init takes at most one folder; see \"mcp-gateway init --help\"")
 			}
 			return nil
 		},
@@ -42,7 +43,7 @@ func (e *env) init(dir string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return usage("%s exists already; nothing was written", path)
+		return usage("%s exists already; nothing was written; name another folder, as in \"mcp-gateway init DIR\"", path)
 	case err != nil:
 		return fmt.Errorf("%s cannot be written; choose a folder that this user may write to", path)
 	}
