@@ -15,6 +15,7 @@ type Clock struct {
 	offset int64
 	twice  int64  // how much later the half hour comes a second time, when clocks are set back; in seconds
 	other  int64  // the second reading of the last time, or 0
+	local  bool   // the last time names no zone
 	prefix []byte // what stood before the time in the last JSON line
 	skip   int    // where the last text line's time stood; -1: unknown
 	place  int    // how many words stood in front of it
@@ -41,9 +42,12 @@ func (c *Clock) Within(words int) { c.within = words }
 // Other is the second reading of the time that Time gave last: a local time that comes twice, for clocks were set back. Time gives the first one. 0: there is none.
 func (c *Clock) Other() int64 { return c.other }
 
+// Local tells whether the time that Time gave last was written with a date and without a zone: the configured zone decides what it means.
+func (c *Clock) Local() bool { return c.local }
+
 // Time is the time that a line carries, in nanoseconds since 1970.
 func (c *Clock) Time(line []byte) (int64, bool) {
-	c.other = 0
+	c.other, c.local = 0, false
 	if len(line) == 0 {
 		return 0, false
 	}
@@ -77,7 +81,7 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 			}
 		}
 	}
-	found, other, ok := int64(0), int64(0), false
+	found, other, local, ok := int64(0), int64(0), false, false
 	best := 0
 	walkTop(line, func(key, value []byte, kind byte) bool {
 		rank := timeRank(key)
@@ -85,7 +89,7 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 			return true
 		}
 		if ns, good := c.value(value, kind, 0); good {
-			found, other, ok, best = ns, c.other, true, rank
+			found, other, local, ok, best = ns, c.other, c.local, true, rank
 			if at := cap(line) - cap(value); at <= maxPrefix && (kind == '"' || kind == '0') { // value is a part of line: their capacities tell its offset
 				c.prefix = append(c.prefix[:0], line[:at]...)
 			}
@@ -93,12 +97,13 @@ func (c *Clock) jsonTime(line []byte) (int64, bool) {
 		}
 		return true
 	})
-	c.other = other
+	c.other, c.local = other, local
 	return found, ok
 }
 
 // value reads a JSON value as a time: text, number, or an object such as {"$date":"…"} and {"epochSecond":…,"nanoOfSecond":…}.
 func (c *Clock) value(v []byte, kind byte, depth int) (int64, bool) {
+	c.other, c.local = 0, false
 	switch kind {
 	case '"', '0':
 		if exp, n, ok := expNumber(v); ok && kind == '0' {
@@ -183,6 +188,7 @@ func (c *Clock) pairTime(line []byte) (int64, bool) {
 
 // resolve fills in zone, year and date.
 func (c *Clock) resolve(s stamp) int64 {
+	c.local = !s.epoch && !s.zoned && !s.noDate
 	if s.epoch {
 		return s.ns
 	}
@@ -264,7 +270,7 @@ func findStamp(b []byte, within int) (int, stamp, int, int) {
 		if at >= limit {
 			break
 		}
-		if s, n := readStamp(b[at:]); n > 0 && !(s.noDate && tokens > 1) && !(s.epoch && tokens > 1) && !(at+n < len(b) && isWord(b[at+n])) {
+		if s, n := readStamp(b[at:]); n > 0 && !(s.noDate && tokens > 1) && !(s.epoch && tokens > 1) && !(at+n < len(b) && isWord(b[at+n]) && (b[at+n] < 0x80 || s.epoch)) {
 			return at, s, n, tokens
 		}
 		if b[at] == '{' {

@@ -27,7 +27,7 @@ func (l Level) String() string {
 	return ""
 }
 
-// ParseLevel reads a level's name in any letter case, as logging libraries spell it. Single letters are accepted only when short is set.
+// ParseLevel reads a level's name in any letter case, as logging libraries spell it, and its Chinese names, those of java.util.logging and of Windows among them. Single letters are accepted only when short is set.
 func ParseLevel(s []byte, short bool) Level {
 	var low [12]byte
 	if len(s) == 0 || len(s) > len(low) {
@@ -59,19 +59,19 @@ func ParseLevel(s []byte, short bool) Level {
 		return None
 	}
 	switch string(low[:len(s)]) {
-	case "trace", "finest", "finer", "verbose", "vrb", "trc", "silly":
+	case "trace", "finest", "finer", "verbose", "vrb", "trc", "silly", "跟踪", "追踪", "较详细", "非常详细":
 		return Trace
-	case "debug", "dbg", "fine", "debu", "dbug", "debug1", "debug2", "debug3":
+	case "debug", "dbg", "fine", "debu", "dbug", "debug1", "debug2", "debug3", "调试", "详细", "調試":
 		return Debug
-	case "info", "information", "inf", "informational", "config", "log", "http":
+	case "info", "information", "inf", "informational", "config", "log", "http", "信息", "配置", "資訊":
 		return Info
-	case "notice", "note":
+	case "notice", "note", "通知", "注意", "提示":
 		return Notice
-	case "warn", "warning", "wrn":
+	case "warn", "warning", "wrn", "警告", "告警", "预警":
 		return Warn
-	case "error", "err", "severe", "eror", "failure":
+	case "error", "err", "severe", "eror", "failure", "错误", "严重", "异常", "失败", "出错", "錯誤", "嚴重":
 		return Error
-	case "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic", "ftl", "fata", "pani":
+	case "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic", "ftl", "fata", "pani", "致命", "致命错误", "严重错误", "紧急", "崩溃", "致命錯誤":
 		return Fatal
 	}
 	return None

@@ -188,7 +188,7 @@ func levelOf(key, value []byte) Level {
 		}
 		return numericLevel(value)
 	}
-	return ParseLevel(value, len(key) == 1 || string(key) == "level" || string(key) == "lvl")
+	return ParseLevel(value, len(key) == 1 || string(key) == "level" || string(key) == "lvl" || string(key) == "级别")
 }
 
 // Wrapped is a line of a container's log, out of its wrapper.

@@ -44,9 +44,9 @@ func (p *Parser) text(b []byte) {
 			rest = p.redisMark(rest)
 		}
 	}
-	level, before, after := findLevel(rest)
+	level, before, after := findLevel(rest, n > 0)
 	if level == None && n > 0 {
-		if l, _, _ := findLevel(head); l != None {
+		if l, _, _ := findLevel(head, false); l != None {
 			level, before, after = l, nil, rest
 		}
 	}
@@ -67,14 +67,27 @@ func (p *Parser) text(b []byte) {
 			return
 		}
 	}
-	ev.Message = bytes.TrimLeft(rest, " \t:-|,]")
+	ev.Message = trimLead(rest)
 	if len(ev.Message) == 0 || bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("--")) && len(ev.Message) < 2 {
 		ev.Message = bytes.TrimSpace(rest)
 	}
-	if n == 0 && (level == None || isLetter(b[0]) && b[0] >= 'a') { // "panic: …" is the message itself
+	if n == 0 && (level == None || isLetter(b[0]) && b[0] >= 'a' || b[0] >= 0x80) { // "panic: …" is the message itself
 		ev.Message = b
 	}
 	p.inferLevel()
+}
+
+// trimLead takes off what separates a message from the columns in front of it.
+func trimLead(b []byte) []byte {
+	b = bytes.TrimLeft(b, " \t:-|,]")
+	for len(b) > 0 && b[0] >= 0x80 {
+		t := bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("：")), []byte("，"))
+		if len(t) == len(b) {
+			break
+		}
+		b = bytes.TrimLeft(t, " \t")
+	}
+	return b
 }
 
 // inferLevel reads a level from the first word of a message that has none: "error: …", "panic: …", "Traceback …".
@@ -83,6 +96,10 @@ func (p *Parser) inferLevel() {
 		return
 	}
 	m := p.ev.Message
+	if l, _ := hanLevel(m); l >= Notice {
+		p.ev.Level = l
+		return
+	}
 	i := 0
 	for i < len(m) && i < 12 && isLetter(m[i]) {
 		i++
@@ -101,13 +118,29 @@ func (p *Parser) inferLevel() {
 	}
 }
 
-// findLevel looks for a level among the first tokens: bare in capitals, in brackets or before a colon in any case. It tells what stands before and behind it.
-func findLevel(b []byte) (Level, []byte, []byte) {
+// findLevel looks for a level among the first tokens: bare in capitals, in brackets or before a colon in any case. It tells what stands before and behind it. timed
+// tells that a time stands in front.
+func findLevel(b []byte, timed bool) (Level, []byte, []byte) {
 	limit := min(len(b), maxHeader)
 	at := 0
 	for tokens := 0; tokens < 8 && at < limit; tokens++ {
 		for at < limit && (b[at] == ' ' || b[at] == '\t' || b[at] == '-' || b[at] == '|' || b[at] == ',') {
 			at++
+		}
+		if at < limit && b[at] >= 0x80 {
+			if inner, end := hanBracket(b[at:]); end > 0 {
+				if l := ParseLevel(inner, false); l != None {
+					return l, b[:at], b[at+end:]
+				}
+				at += end
+				continue
+			}
+			if l, n := hanLevel(b[at:]); l != None && tokens == 0 {
+				return l, b[:at], b[at+n:]
+			}
+			if l, n := hanColumn(b[at:]); l != None && timed && !hanIn(b[:at]) {
+				return l, b[:at], b[at+n:]
+			}
 		}
 		start, bracket := at, false
 		for at < limit && (b[at] == '[' || b[at] == '<' || b[at] == '(') {
@@ -180,6 +213,60 @@ func findLevel(b []byte) (Level, []byte, []byte) {
 	}
 	return None, nil, nil
 }
+
+// longLevel is the length of the longest Chinese name of a level, and of what may stand around it.
+const longLevel = 12
+
+// hanBracket reads 【…】 or ［…］ at the start of b: what stands in it and its length; 0 when there is none.
+func hanBracket(b []byte) (inner []byte, n int) {
+	for _, p := range [...][2]string{{"【", "】"}, {"［", "］"}} {
+		if bytes.HasPrefix(b, []byte(p[0])) {
+			if end := bytes.Index(b[:min(len(b), 120)], []byte(p[1])); end > 0 {
+				return bytes.TrimSpace(b[len(p[0]):end]), end + len(p[1])
+			}
+		}
+	}
+	return nil, 0
+}
+
+// hanLevel reads a Chinese level in front of a colon of either width, and tells the length of both.
+func hanLevel(b []byte) (Level, int) {
+	if len(b) == 0 || b[0] < 0x80 {
+		return None, 0
+	}
+	head := b[:min(len(b), longLevel+len("："))]
+	for _, colon := range [...]string{"：", ":"} {
+		if i := bytes.Index(head, []byte(colon)); i > 0 {
+			if l := ParseLevel(head[:i], false); l != None {
+				return l, i + len(colon)
+			}
+		}
+	}
+	return None, 0
+}
+
+// hanColumn reads a Chinese level that stands bare in a column of its own, as Tomcat writes it. The script has no capitals to tell a level from a word by: only those
+// names count that seldom begin a message, others when a bracket follows.
+func hanColumn(b []byte) (Level, int) {
+	i := 0
+	for i < len(b) && i <= longLevel && b[i] >= 0x80 {
+		i++
+	}
+	if i == len(b) || b[i] != ' ' && b[i] != '\t' && b[i] != '|' && b[i] != '[' {
+		return None, 0
+	}
+	l := ParseLevel(b[:i], false)
+	switch string(b[:i]) {
+	case "错误", "警告", "信息", "调试", "致命", "严重", "跟踪", "錯誤", "嚴重", "資訊", "調試":
+		return l, i
+	}
+	if rest := bytes.TrimLeft(b[i:], " \t"); len(rest) > 0 && (rest[0] == '[' || rest[0] == '|') {
+		return l, i
+	}
+	return None, 0
+}
+
+func hanIn(b []byte) bool { return bytes.ContainsFunc(b, func(r rune) bool { return r >= 0x80 }) }
 
 func closing(c byte) byte {
 	switch c {
