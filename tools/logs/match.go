@@ -44,6 +44,8 @@ func newMatcher(req Request, terms []Term, red *redact.Redactor, tags *redact.Ta
 			red1 := red.Text(t.Text, tags)
 			c.phrase = strings.Contains(t.Text, " ")
 			c.masked = red1 != t.Text || strings.IndexByte(t.Text, '<') >= 0
+			red2 := red.Text(t.Wide, tags)
+			c.masked = c.masked || red2 != t.Wide
 			if t.Key != "" {
 				f := Term{Kind: FieldIs, Key: t.Key, Text: t.Text[len(t.Key)+1:]}
 				c.field = &compiled{Term: f}
@@ -53,6 +55,9 @@ func newMatcher(req Request, terms []Term, red *redact.Redactor, tags *redact.Ta
 				c.never = true
 			} else {
 				c.any = append(c.any, foldCase(o))
+				if o := opaque(red2); t.Wide != "" && !hidden(o) {
+					c.any = append(c.any, foldCase(o))
+				}
 			}
 			if !c.masked && !strings.ContainsAny(t.Text, " \t") && len(t.Text) > 2 {
 				for _, k := range hostKeys {

@@ -37,6 +37,11 @@ func (c *compiled) needed() []Literal {
 			return required(re.Simplify())
 		}
 		return nil
+	case c.Wide != "": // what both widths have in common
+		text = c.Wide
+		if i := strings.IndexAny(text, ":："); c.field != nil && i >= 0 {
+			text = text[i:]
+		}
 	case c.field != nil:
 		text = c.field.Text
 	}
@@ -140,7 +145,7 @@ func weight(set []Literal) int {
 func longestRun(s string) string {
 	return longest(s, func(r rune) bool {
 		return r == utf8.RuneError || r == '=' || r == ':' || r == '"' || r == '\'' || r == ' ' || r == '\t' || r == '\\' || r == '<' || r == '>' || r == '&' || r == '/' ||
-			r == ',' || r == '.' || r >= utf8.RuneSelf && unicode.ToUpper(r) != r || r >= tagBase && r < tagBase+0x80
+			r == ',' || r == '.' || narrow(r) != r || r >= utf8.RuneSelf && unicode.ToUpper(r) != r || r >= tagBase && r < tagBase+0x80
 	})
 }
 

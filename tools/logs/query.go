@@ -35,9 +35,10 @@ type Term struct {
 	Not  bool
 	Key  string // FieldIs; of a substring key:value, the key: it also finds the field with that value
 	Text string // the substring, the expression, the value
+	Wide string // a substring with signs that were typed in full width, as typed: text may be written so too
 }
 
-// ParseQuery reads the query language: terms, "quoted phrases", -excluded, /regex/, field=value. The error is INVALID_REQUEST and its hint says what would be right.
+// ParseQuery reads the query language: terms, "quoted phrases", -excluded, /regex/, field=value, its signs in half or full width. The error is INVALID_REQUEST and its hint says what would be right.
 func ParseQuery(q string) ([]Term, error) {
 	if len(q) > maxQuery {
 		return nil, badQuery("the query is longer than 2048 bytes")
@@ -46,7 +47,7 @@ func ParseQuery(q string) ([]Term, error) {
 		return nil, badQuery("the query holds a control or private-use character")
 	}
 	var terms []Term
-	for s := strings.TrimLeft(q, " \t"); s != ""; s = strings.TrimLeft(s, " \t") {
+	for s := strings.TrimLeft(q, blanks+parting); s != ""; s = strings.TrimLeft(s, blanks+parting) {
 		if len(terms) == maxTerms {
 			return nil, badQuery("the query has more than 32 terms")
 		}
@@ -65,77 +66,68 @@ func ParseQuery(q string) ([]Term, error) {
 
 func nextTerm(s string) (Term, string, error) {
 	var t Term
-	if len(s) > 1 && s[0] == '-' && s[1] != ' ' && s[1] != '-' {
-		t.Not = true
-		s = s[1:]
-	}
-	switch {
-	case s[0] == '"':
-		text, rest, err := quoted(s)
-		t.Text = text
-		return t, rest, err
-	case s[0] == '/':
-		if expr, flags, rest, ok := slashed(s); ok {
-			if flags != "" {
-				expr = "(?" + flags + ")" + expr
-			}
-			t.Kind, t.Text = Regex, expr
-			return t, rest, checkRegex(expr)
+	if rest, ok := cutSign(s, '-'); ok && !beginsBlank(rest) {
+		if _, twice := cutSign(rest, '-'); !twice {
+			t.Not, s = true, rest
 		}
 	}
-	if key, op, ok := fieldKey(s); ok {
-		t.Kind, t.Key = FieldIs, strings.ToLower(key)
+	if opensPhrase(s) {
+		text, rest, err := phrase(s)
+		t.Text = text
+		return t, rest, err
+	}
+	if expr, flags, rest, ok := slashed(s); ok {
+		if flags != "" {
+			expr = "(?" + flags + ")" + expr
+		}
+		t.Kind, t.Text = Regex, expr
+		return t, rest, checkRegex(expr)
+	}
+	if key, op, rest, ok := fieldKey(s); ok && (op != ":" || opensPhrase(rest)) {
 		if op == "!=" {
 			t.Not = !t.Not
 		}
-		rest := s[len(key)+len(op):]
-		if strings.HasPrefix(rest, `"`) {
-			text, rest, err := quoted(rest)
+		t.Kind, t.Key = FieldIs, strings.ToLower(key)
+		if opensPhrase(rest) {
+			text, rest, err := phrase(rest)
 			t.Text = text
 			return t, rest, err
 		}
-		t.Text, rest = cutSpace(rest)
-		if t.Text == "" {
+		value, rest := cutWord(rest, t.Not)
+		if t.Text = halfLetters(value); t.Text == "" {
 			return t, rest, badQuery("field= needs a value, as in status=502")
+		}
+		if !isASCII(key) { // in Chinese text words stand in front of an equals sign without being a field
+			t.Kind, t.Text = Substring, t.Key+"="+t.Text
 		}
 		return t, rest, nil
 	}
-	word, rest := cutSpace(s)
-	switch word {
-	case "OR", "AND", "NOT":
+	word, rest := cutWord(s, t.Not)
+	half := halfWidth(word)
+	switch half {
+	case "OR", "AND", "NOT", "或", "或者", "且", "并且", "和", "与", "及", "非", "不含", "排除":
 		return t, rest, badQuery(`terms are all required; write alternatives as /a|b/, exclusion as -word, and quote the word to search for it`)
 	case "|", "||", "&&", "|=", "|~", "!~", "=~", "!=":
 		return t, rest, badQuery("there are no pipes and operators; terms are all required; write alternatives as /a|b/, exclusion as -word, and quote the sign to search for it")
 	}
-	if word = strings.Trim(word, "*"); strings.Contains(word, "*") {
+	if half = strings.Trim(half, "*"); strings.Contains(half, "*") {
 		return t, rest, badQuery("wildcards are not supported; a term is found anywhere in a word; write /a.*b/, or quote the word to search for it")
 	}
-	if comparison.MatchString(word) {
+	if comparison.MatchString(half) {
 		return t, rest, badQuery(`comparisons are not supported; write status=502, or /status=5\d\d/, or quote the word to search for it`)
 	}
-	if key, value, ok := strings.Cut(word, ":"); ok && fieldName.MatchString(key) && value != "" && value[0] != ':' && value[0] != '/' {
-		if t.Key = strings.ToLower(key); value[0] == '"' {
-			text, rest, err := quoted(s[len(key)+1:])
-			t.Kind, t.Text = FieldIs, text
-			return t, rest, err
-		}
+	if key, op, value, ok := fieldKey(half); ok && op == ":" && value != "" && value[0] != ':' && value[0] != '/' {
+		t.Key = strings.ToLower(key)
 	}
-	t.Text = word
+	t.Text = half
+	if wide := strings.Trim(halfLetters(word), "*＊"); wide != half {
+		t.Wide = wide
+	}
 	return t, rest, nil
 }
 
-// fieldName is what may stand in front of the colon of key:value.
-var fieldName = regexp.MustCompile(`^[A-Za-z_@][\w.@-]{0,63}$`)
-
 // comparison is what looks like a range of numbers: taken for a word it would find nothing and say so.
 var comparison = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:>|<|>=|<=)\d+(?:\.\d+)?$`)
-
-func cutSpace(s string) (word, rest string) {
-	if i := strings.IndexAny(s, " \t"); i >= 0 {
-		return s[:i], s[i:]
-	}
-	return s, ""
-}
 
 // quoted reads a phrase in double quotes; \" and \\ stand for themselves.
 func quoted(s string) (text, rest string, err error) {
@@ -155,42 +147,33 @@ func quoted(s string) (text, rest string, err error) {
 	return "", "", badQuery(`a quoted phrase is not closed with "`)
 }
 
-// slashed reads /regex/ with optional flags: it ends at a slash that is not escaped and at which the word ends. A path such as /api/orders is no expression.
+// slashed reads /regex/ with optional flags: it ends at a slash that is not escaped and at which the word ends. A path such as /api/orders is no expression. Two slashes
+// in full width do as well.
 func slashed(s string) (expr, flags, rest string, ok bool) {
-	for i := 1; i < len(s); i++ {
+	slash := "/"
+	if strings.HasPrefix(s, "／") {
+		slash = "／"
+	} else if !strings.HasPrefix(s, slash) {
+		return "", "", "", false
+	}
+	for i := len(slash); i < len(s); i++ {
 		if s[i] == '\\' {
 			i++
 			continue
 		}
-		if s[i] != '/' {
+		if !strings.HasPrefix(s[i:], slash) {
 			continue
 		}
-		j := i + 1
-		for j < len(s) && (s[j] == 'i' || s[j] == 's' || s[j] == 'm') && j-i <= 3 {
+		end := i + len(slash)
+		j := end
+		for j < len(s) && (s[j] == 'i' || s[j] == 's' || s[j] == 'm') && j-end < 3 {
 			j++
 		}
-		if i > 1 && (j == len(s) || s[j] == ' ' || s[j] == '\t') {
-			return strings.ReplaceAll(s[1:i], `\/`, `/`), s[i+1 : j], s[j:], true
+		if i > len(slash) && beginsBlank(s[j:]) {
+			return strings.ReplaceAll(s[len(slash):i], `\/`, `/`), s[end:j], s[j:], true
 		}
 	}
 	return "", "", "", false
-}
-
-func fieldKey(s string) (key, op string, ok bool) {
-	i := 0
-	for i < len(s) && i <= 64 && (s[i] == '_' || s[i] == '@' || s[i] >= 'a' && s[i] <= 'z' || s[i] >= 'A' && s[i] <= 'Z' ||
-		i > 0 && (s[i] == '.' || s[i] == '-' || s[i] >= '0' && s[i] <= '9')) {
-		i++
-	}
-	switch {
-	case i == 0 || i >= len(s):
-		return "", "", false
-	case s[i] == '=':
-		return s[:i], "=", true
-	case strings.HasPrefix(s[i:], "!="):
-		return s[:i], "!=", true
-	}
-	return "", "", false
 }
 
 func checkRegex(expr string) error {
