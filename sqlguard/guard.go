@@ -234,7 +234,7 @@ func (g *Guard) syntax(s *scan, err error) error {
 			if t.kind == tWord && (strings.EqualFold(t.text, "DESC") || strings.EqualFold(t.text, "ASC")) {
 				return refuse(codeSyntax, "%s at byte %d: GROUP BY does not sort; add ORDER BY", strings.ToUpper(t.text), t.pos+1)
 			}
-			if t.kind == tWord && t.pos > s.toks[0].pos && g.published(t.text) {
+			if t.kind == tWord && t.pos > s.toks[0].pos && g.published(t.text) && reserved(t.text) {
 				return refuse(codeSyntax, "%s at byte %d is a keyword too; as a name it needs back quotes: `%s`", show(t.text), t.pos+1, show(t.text))
 			}
 			return refuse(codeSyntax, "the statement cannot be read near %s at byte %d", near(t), t.pos+1)
@@ -249,6 +249,16 @@ func (g *Guard) published(name string) bool {
 	return slices.ContainsFunc(g.tables, func(e *entry) bool {
 		return fold(e.Name) == k || slices.ContainsFunc(e.cols, func(c relColumn) bool { return c.key == k })
 	})
+}
+
+// reserved tells whether the deciding reader takes no such word for a name.
+func reserved(word string) bool {
+	reader, err := parser()
+	if err != nil {
+		return false
+	}
+	_, err = reader.ParseStrictDDL("select " + word + " from t")
+	return err != nil
 }
 
 // near names a token for a hint. The content of a literal stays out.

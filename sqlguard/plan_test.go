@@ -236,6 +236,7 @@ func TestRefusalsHelp(t *testing.T) {
 		{"SELECT NOW() - interval '1 day'", "INTERVAL 1 DAY", fault.SQLSyntax},
 		{"SELECT id FROM purchases WHERE bought_at > NOW() - INTERVAL '1 hour' ORDER BY id", "INTERVAL 1 DAY", fault.SQLSyntax},
 		{"SELECT key FROM `order`", "`key`", fault.SQLSyntax},
+		{"SELECT id FROM items WHERE id = 1AND name = 'I1'", "cannot be read near name", fault.SQLSyntax},
 		{"SELECT p.id FROM purchases p, items i JOIN members m ON m.id = p.member_id", "comma", fault.SQLTableNotAllowed},
 		{"SELECT VERSION()", "server", fault.SQLFunctionNotAllowed},
 		{"SELECT CURRENT_USER()", "account", fault.SQLFunctionNotAllowed},

@@ -161,6 +161,11 @@ func prescan(src string, toks []token) (*scan, error) {
 				}
 			}
 			continue
+		case kwAll:
+			if i > 0 && toks[i-1].op("(") { // COUNT(ALL x): what every aggregate does anyway
+				skip(t.pos, t.end)
+				continue
+			}
 		case kwUnion:
 			loose[depth] = true
 		case kwIntersect, kwExcept:
@@ -354,6 +359,9 @@ func leadingInterval(toks []token, i int) bool {
 		}
 		if depth > 0 {
 			continue
+		}
+		if !unit && strings.EqualFold(t.text, "INTERVAL") {
+			return false // that one is looked at by itself
 		}
 		if !unit {
 			unit = t.op("+") && toks[i-1].kind == tWord && unitWords["."+strings.ToLower(toks[i-1].text)]

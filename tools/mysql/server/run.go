@@ -147,7 +147,7 @@ func (c *session) oversize(p *boundary.Permit, err error) error {
 	return err
 }
 
-// read takes the rows of one answer. Every cell is taken from the permit before it is kept.
+// read takes the rows of one answer. Every cell that is kept is taken from the permit before.
 func read(rows driver.Rows, p *boundary.Permit, plan sqlguard.Plan) (mysql.Raw, error) {
 	const op = "server.read"
 	names, outputs := rows.Columns(), plan.Outputs()
@@ -180,7 +180,11 @@ func read(rows driver.Rows, p *boundary.Permit, plan sqlguard.Plan) (mysql.Raw, 
 			continue // the one row beyond what may be shown: that it exists is all that is kept
 		}
 		need := 0
-		for _, v := range dest {
+		for i, v := range dest {
+			if outputs[i].Masked {
+				need++ // kept as NULL; its real size would tell, by the refusal of a row filled up to the limit, how long the value is
+				continue
+			}
 			need += size(v)
 		}
 		if err := p.Take(need); err != nil {

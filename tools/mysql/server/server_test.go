@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -197,6 +198,22 @@ func TestMaskedCellsAreNotEvenKept(t *testing.T) {
 	}
 	if b, err := json.Marshal(raw); err != nil || strings.Contains(string(b), "example.com") {
 		t.Errorf("raw holds the masked value: %s, %v", b, err)
+	}
+}
+
+// 1. Fill a row with a cell of chosen length beside a masked one. 2. Where RAW_TOO_LARGE begins told how long the masked value is. 3. The same for a NULL gave its
+// nullness and, over several rows, one length after the other.
+func TestTheLengthOfAMaskedCellDoesNotDecideWhatIsTooLarge(t *testing.T) {
+	s := open(t, Options{DSN: server(t).dsn("ro")})
+	g := guard(t, 0)
+	for id := 1; id <= 2; id++ { // an address and NULL
+		plan := mustPlan(t, g, fmt.Sprintf("SELECT email, REPEAT('a', 998) FROM customers WHERE id = %d", id))
+		if _, err := s.Run(t.Context(), permit(t, 1000), plan); err != nil {
+			t.Errorf("row %d at the limit: %v", id, err)
+		}
+		if _, err := s.Run(t.Context(), permit(t, 999), plan); fault.CodeOf(err) != fault.RawTooLarge {
+			t.Errorf("row %d over it: %v, want %s", id, err, fault.RawTooLarge)
+		}
 	}
 }
 
