@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/config"
+	"github.com/seed-069badc9/mcp-gateway/internal/spelling"
 )
 
 // version is set by the release build; a plain build reads it from the module.
@@ -59,17 +60,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		Use:           "mcp-gateway",
 		Short:         "A gateway between a model and your runbooks, logs and databases",
 		Long:          "mcp-gateway lets a model diagnose an incident over runbooks, logs and MySQL without owning the data: it sees bounded, redacted observations, and every sentence it cites can be verified.",
+		Example:       "  mcp-gateway init                     write a configuration to begin with\n  mcp-gateway check --connect          see whether it is right and every backend answers\n  mcp-gateway stdio                    serve a desktop or IDE client",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q; \"mcp-gateway --help\" lists them", args[0])
+				return unknownCommand(c, args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			_ = c.Help()
-			return usageError{errors.New("a command is needed, such as \"mcp-gateway stdio\"")}
+			return usageError{errors.New("a command is needed; to begin, \"mcp-gateway init\" writes a configuration and \"mcp-gateway stdio\" serves it")}
 		},
 	}
 	root.SetArgs(args)
@@ -77,12 +79,35 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	root.SetOut(errw)
 	root.SetErr(errw)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%w; see \"%s --help\"", err, c.CommandPath()) })
 	root.PersistentFlags().StringVar(&e.config, "config", "", "configuration file (default $MCP_GATEWAY_CONFIG, then ./mcp-gateway.yaml)")
 	root.AddCommand(e.stdioCommand(), e.httpCommand(), e.initCommand(), e.checkCommand(), e.callCommand(), e.explainCommand(), e.verifyCommand(), e.runsCommand(),
 		e.redactCommand(), e.patternsCommand(), e.indexCommand(), e.versionCommand())
 	e.versionFlag(root)
+	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil && c != root {
+		c.Args = func(_ *cobra.Command, args []string) error { // cobra prints the list of commands and calls it done
+			if of, _, err := root.Find(args); len(args) > 0 && (err != nil || of == root) {
+				return unknownCommand(root, args[0])
+			}
+			return nil
+		}
+	}
 	return e.exit(root.ExecuteContext(ctx))
+}
+
+// unknownCommand says which command may have been meant.
+func unknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		return usage("unknown command %q; did you mean %q? \"mcp-gateway --help\" lists them all", name, near)
+	}
+	return usage("unknown command %q; \"mcp-gateway --help\" lists them", name)
 }
 
 // exit turns an error into an exit code and its words on standard error.
