@@ -2,6 +2,7 @@ package folder
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,6 +212,26 @@ func TestACopyTakesNoIdentity(t *testing.T) {
 	for q, was := range map[string]rag.Hit{"wallaby queue": first, "numbat pool": second} {
 		if now := ask(t, x, q, 0.3)[0]; now.DocID != was.DocID || now.Source != was.Source {
 			t.Errorf("%q: %s %s, was %s %s", q, now.Source, now.DocID, was.Source, was.DocID)
+		}
+	}
+}
+
+// Attack: put the one telling line behind some hundred sections of a huge file. Only the first 512 were looked at, and the line was NO_EVIDENCE.
+func TestTheEndOfAHugeDocumentIsSearched(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("# Ledger\n\n")
+	for i := range 900 {
+		fmt.Fprintf(&b, "## Entry %d\n\nThe ledger restart of batch %d. %s\n\n", i, i, strings.Repeat("Restart the ledger and wait. ", 40))
+	}
+	b.WriteString("## Last\n\nThe bandicoot valve is stuck.\n")
+	write(t, dir, map[string]string{"ledger.md": b.String(), "other.md": "# Other\n\nNothing.\n"})
+	x := open(t, Options{Path: dir})
+	for _, q := range []string{"bandicoot valve", "bandicoot valve of the ledger restart"} {
+		hits := ask(t, x, q, 0.3)
+		if len(hits) == 0 || !strings.Contains(hits[0].Text, "bandicoot") {
+			t.Errorf("%q finds %d passages, not the line", q, len(hits))
 		}
 	}
 }

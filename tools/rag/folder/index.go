@@ -107,6 +107,9 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 		ans, whole, err := x.answer(ctx, g, q, take)
 		x.release(g)
 		if err != nil {
+			if _, refused := errors.AsType[*fault.Error](err); pending != nil && !refused && ctx.Err() == nil && pending.wait(ctx) == nil {
+				continue // the index file was damaged, and has just been replaced
+			}
 			return rag.Answer{}, storeError("folder.Search", err)
 		}
 		if pending == nil {
@@ -139,7 +142,7 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 
 // answer searches one generation. whole is false when a configured part of the search could not take part, so that finding nothing proves nothing.
 func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take func(int) error) (ans rag.Answer, whole bool, err error) {
-	picks, err := g.words(ctx, q.Text)
+	picks, left, err := g.words(ctx, q.Text)
 	if err != nil {
 		return ans, false, err
 	}
@@ -151,7 +154,7 @@ func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take fun
 	if err := ctx.Err(); err != nil {
 		return ans, false, err
 	}
-	ans, err = g.collect(ctx, picks, q, take)
+	ans, err = g.collect(ctx, picks, left, q, take)
 	ans.Note = note
 	return ans, whole, err
 }

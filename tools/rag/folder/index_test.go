@@ -436,3 +436,30 @@ func TestHostileQueriesAreWordsAndNothingElse(t *testing.T) {
 		t.Error("the index is gone")
 	}
 }
+
+func TestMoreIsSetExactlyWhenSomethingOverTheFloorIsLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	section := func(word string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "## Part %d\n\nThe %s compaction of part %d. %s\n\n", i, word, i, strings.Repeat(fmt.Sprintf("filler%d of %d ", i, i), 60))
+		}
+		return b.String()
+	}
+	write(t, dir, map[string]string{"three.md": "# Three\n\n" + section("wallaby", 3), "ten.md": "# Ten\n\n" + section("numbat", 10), "one.md": "# One\n\nThe quoll compaction.\n"})
+	x := open(t, Options{Path: dir})
+	for _, c := range []struct {
+		query string
+		limit int
+		hits  int
+		more  bool
+	}{
+		{"quoll", 5, 1, false}, {"wallaby", 5, 3, false}, {"wallaby", 3, 3, false}, {"wallaby", 2, 2, true}, {"numbat", 20, 3, true}, {"zebra", 5, 0, false},
+	} {
+		ans, err := x.Search(t.Context(), rag.Query{Text: c.query, Limit: c.limit, Floor: 0.5}, func(int) error { return nil })
+		if err != nil || len(ans.Hits) != c.hits || ans.More != c.more {
+			t.Errorf("%q, at most %d: %d hits, more %v, %v; want %d, %v", c.query, c.limit, len(ans.Hits), ans.More, err, c.hits, c.more)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -34,7 +35,7 @@ const (
 
 	maxRanked   = 60  // documents whose passages are looked at
 	perDocument = 3   // passages that one document may put into an answer
-	scanChunks  = 512 // passages of one document that are scored
+	scanChunks  = 512 // passages of one document that are scored; of a longer one those with the rarest words
 )
 
 // candidate is a document that holds a term of the query.
@@ -45,6 +46,7 @@ type candidate struct {
 	coverage float64
 	named    float64 // share of the title that the query names, when it names two words of it
 	passages []passage
+	left     float64 // the best coverage among its passages that do not fit perDocument
 }
 
 // passage is a scored chunk.
@@ -63,18 +65,19 @@ type pick struct {
 }
 
 // words ranks documents by the words of the query and lists their passages: the best of each document first, then further ones of documents that have more to say.
-func (g *generation) words(ctx context.Context, text string) ([]pick, error) {
+// left is the relevance of the best passage that is not listed.
+func (g *generation) words(ctx context.Context, text string) (picks []pick, left float64, err error) {
 	terms := queryTerms(text)
 	if err := g.weigh(ctx, terms); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	found, err := g.rank(ctx, terms)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var picks []pick
 	for i := range found {
 		c := &found[i]
+		left = max(left, c.left)
 		for n, p := range c.passages {
 			if p.score <= 0 {
 				continue
@@ -90,7 +93,7 @@ func (g *generation) words(ctx context.Context, text string) ([]pick, error) {
 		}
 	}
 	sort.SliceStable(picks, func(i, j int) bool { return picks[i].score > picks[j].score })
-	return picks, nil
+	return picks, left, nil
 }
 
 // rank finds the documents that hold terms of the query, the best first.
@@ -237,23 +240,12 @@ func share(have, all float64) float64 {
 
 // scorePassages scores the chunks of a document, keeps the best and lifts the document by the best and the first of them.
 func (g *generation) scorePassages(ctx context.Context, terms []term, c *candidate) error {
-	rows, err := g.chunkStats.QueryContext(ctx, c.doc.id<<chunkBits, (c.doc.id+1)<<chunkBits, scanChunks)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	best, lead := 0.0, 0.0
-	for rows.Next() {
-		var row int64
-		var blob []byte
-		if err := rows.Scan(&row, &blob); err != nil {
-			return err
-		}
-		p := passage{row: row}
-		s := stats(blob)
+	score := func(row int64, s stats) {
 		if len(s) == 0 { // the only chunk of its document
 			s = c.stats
 		}
+		p := passage{row: row}
 		p.score, p.coverage = g.scorePassage(terms, s, c.stats)
 		if row&(1<<chunkBits-1) == 0 {
 			lead = p.score
@@ -261,13 +253,85 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 		best = max(best, p.score)
 		c.passages = append(c.passages, p)
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	first, end := c.doc.id<<chunkBits, (c.doc.id+1)<<chunkBits
+	if c.doc.chunks <= scanChunks {
+		if err := g.chunksBetween(ctx, first, end, score); err != nil {
+			return err
+		}
+	} else {
+		rows, err := g.telling(ctx, terms, first, end)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := g.chunksBetween(ctx, row, row+1, score); err != nil {
+				return err
+			}
+		}
 	}
 	sort.SliceStable(c.passages, func(i, j int) bool { return c.passages[i].score > c.passages[j].score })
-	c.passages = c.passages[:min(len(c.passages), perDocument)]
+	if len(c.passages) > perDocument {
+		// The passage that covers most stays, so that what is left out is never surer than all that is listed.
+		last, covers := perDocument-1, 0
+		for i, p := range c.passages {
+			if p.coverage > c.passages[covers].coverage {
+				covers = i
+			}
+		}
+		if covers > last {
+			c.passages[last], c.passages[covers] = c.passages[covers], c.passages[last]
+		}
+		for _, p := range c.passages[perDocument:] {
+			c.left = max(c.left, p.coverage)
+		}
+		c.passages = c.passages[:perDocument]
+	}
 	c.score = (1-wPassage)*c.score + wPassage*best + wLead*lead
 	return nil
+}
+
+// chunksBetween gives the term counts of chunks in their order.
+func (g *generation) chunksBetween(ctx context.Context, from, to int64, use func(row int64, s stats)) error {
+	rows, err := g.chunkStats.QueryContext(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		var blob []byte
+		if err := rows.Scan(&row, &blob); err != nil {
+			return err
+		}
+		use(row, stats(blob))
+	}
+	return rows.Err()
+}
+
+// telling are the chunks between from and to that hold the rarest terms, at most scanChunks of them, with the first one.
+func (g *generation) telling(ctx context.Context, terms []term, from, to int64) ([]int64, error) {
+	chosen := map[int64]bool{from: true}
+	for _, t := range rarest(terms) {
+		rows, err := g.holding.QueryContext(ctx, quoted(t.text), from, to, scanChunks)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() && len(chosen) < scanChunks {
+			var row int64
+			if err := rows.Scan(&row); err != nil {
+				rows.Close()
+				return nil, err
+			}
+			chosen[row] = true
+		}
+		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+		if len(chosen) == scanChunks {
+			break
+		}
+	}
+	return slices.Sorted(maps.Keys(chosen)), nil
 }
 
 // scorePassage scores a chunk under its document's title.
@@ -293,9 +357,9 @@ func (g *generation) scorePassage(terms []term, s, doc stats) (score, coverage f
 	return score, share(have, all)
 }
 
-// collect reads the texts of the best passages over the floor.
-func (g *generation) collect(ctx context.Context, picks []pick, q rag.Query, take func(int) error) (rag.Answer, error) {
-	var ans rag.Answer
+// collect reads the texts of the best passages over the floor; left is the relevance of the best one that is not among the picks.
+func (g *generation) collect(ctx context.Context, picks []pick, left float64, q rag.Query, take func(int) error) (rag.Answer, error) {
+	ans := rag.Answer{More: left > 0 && left >= q.Floor}
 	for _, k := range picks {
 		if k.relevance < q.Floor {
 			continue

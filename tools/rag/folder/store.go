@@ -54,7 +54,7 @@ type generation struct {
 	vecMu    sync.Mutex
 	vec      *vectors // nil until they are wanted
 
-	candidates, chunk, chunkStats, docStats, df, spelled *sql.Stmt
+	candidates, chunk, chunkStats, docStats, df, holding, spelled *sql.Stmt
 }
 
 // docRow is a document in memory: everything but its text.
@@ -157,7 +157,8 @@ func (g *generation) load(ctx context.Context, fingerprint string) error {
 		{&g.spelled, `SELECT term, doc FROM vocab WHERE term >= ? AND term < ?`},
 		{&g.chunk, `SELECT heading, text, digest FROM chunks WHERE id = ?`},
 		{&g.docStats, `SELECT stats FROM docs WHERE id = ?`},
-		{&g.chunkStats, `SELECT id, stats FROM chunks WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`},
+		{&g.chunkStats, `SELECT id, stats FROM chunks WHERE id >= ? AND id < ? ORDER BY id`},
+		{&g.holding, `SELECT rowid FROM fts WHERE fts MATCH ? AND rowid >= ? AND rowid < ? LIMIT ?`},
 	} {
 		if *p.to, err = g.db.PrepareContext(ctx, p.sql); err != nil {
 			return err

@@ -154,8 +154,8 @@ func (g *generation) frequency(ctx context.Context, text string) (word, error) {
 // own, but still count for the candidates that rarer terms found.
 const postings = 3000
 
-// match is the full-text expression for the rarest terms, every one of them quoted, or "" when no term occurs at all.
-func match(terms []term) string {
+// rarest are the terms that occur, the rarest first.
+func rarest(terms []term) []*term {
 	order := make([]*term, 0, len(terms))
 	for i := range terms {
 		if terms[i].df > 0 {
@@ -163,18 +163,23 @@ func match(terms []term) string {
 		}
 	}
 	sort.SliceStable(order, func(i, j int) bool { return order[i].df < order[j].df })
+	return order
+}
+
+// match is the full-text expression for the rarest terms, every one of them quoted, or "" when no term occurs at all.
+func match(terms []term) string {
 	var b strings.Builder
 	sum := 0.0
-	for i, t := range order {
+	for i, t := range rarest(terms) {
 		if sum += t.df; i > 0 && sum > postings {
 			break
 		}
 		if i > 0 {
 			b.WriteString(" OR ")
 		}
-		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(t.text, `"`, `""`))
-		b.WriteByte('"')
+		b.WriteString(quoted(t.text))
 	}
 	return b.String()
 }
+
+func quoted(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`) + `"` }
