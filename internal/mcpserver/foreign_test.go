@@ -84,3 +84,27 @@ func TestARefusedHostOrOriginTellsTheOperatorWhatToConfigure(t *testing.T) {
 		})
 	}
 }
+
+// Whatever a stranger sends, what is logged of it is a short name, address or origin and says the same when it is read again.
+func FuzzShown(f *testing.F) {
+	for _, s := range []string{"gw.example.com:8484", "[2001:db8::7]:80", "::1", "[fe80::1%25x]", "a..b", "user@host", "https://a.example:1", "null", "http://[::1]", "a:b:c", ".", "", "\x00", "例え", "[[a]]", "0x7f.1:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, c := range []struct {
+			shown func(string) string
+			fixed string
+		}{{shownHost, ""}, {shownOrigin, "https://"}} {
+			got := c.shown(s)
+			if got == "null" && s == "null" || got == "" {
+				continue
+			}
+			if len(got) > len("https://[]:65535")+maxHostName || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-_.:[]/") != "" || strings.Count(got, "/") > len(c.fixed)/4 {
+				t.Errorf("%q is shown as %q", s, got)
+			}
+			if again := c.shown(got); again != got {
+				t.Errorf("%q is shown as %q, which is shown as %q", s, got, again)
+			}
+		}
+	})
+}
