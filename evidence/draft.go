@@ -14,7 +14,8 @@ import (
 // Draft is what a check of a report found.
 type Draft struct {
 	Citations []DraftCitation `json:"citations"`
-	// Uncited are quoted passages that no citation stands beside, and those beside a citation of absence that are no words of its scope.
+	// Uncited are quoted passages that no citation stands beside, those beside a citation of absence that are no words of its scope, and those that may be no quote
+	// (a title, a name, a command) and are not found.
 	Uncited []Passage `json:"uncited"`
 	// OK is true when the report cites at least once where a reader sees it and every citation is backed, seen or not.
 	OK bool `json:"citations_ok"`

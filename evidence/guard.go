@@ -263,7 +263,7 @@ func usable(cited []item, pieces []string) bool {
 			return false
 		}
 	}
-	return len(pieces) > 1
+	return len(pieces) > 0
 }
 
 // matchAny prefers an exact match over a normalised one.

@@ -133,12 +133,12 @@ func (b block) read(hidden map[mark]int, notes map[string]int, noted map[int][]q
 		groups, starts = append(groups, group{marks: []mark{mk}}), append(starts, m[0])
 	}
 	if b.quoted {
-		if p := b.words(); p.Text != "" {
+		if q := b.words(); q.Text != "" {
 			if len(groups) == 0 {
-				return nil, []quotation{{Passage: p}}
+				return nil, []quotation{q}
 			}
 			for i := range groups {
-				groups[i].quotes = []quotation{{Passage: p}}
+				groups[i].quotes = []quotation{q}
 			}
 		}
 		return groups, nil
@@ -191,8 +191,8 @@ func (b block) read(hidden map[mark]int, notes map[string]int, noted map[int][]q
 func beside(between string) bool { return strings.Trim(between, " \t\n,;，；、") == "" }
 
 // words is what a > block quotes: its lines without citations and without lines that only say where the words come from, such as "— the log [ev:x]".
-func (b block) words() Passage {
-	p := Passage{Line: b.line}
+func (b block) words() quotation {
+	p := quotation{Passage: Passage{Line: b.line}}
 	var kept []string
 	for i, l := range b.lines {
 		words := strings.TrimSpace(markGrammar.ReplaceAllString(l, ""))
@@ -204,15 +204,28 @@ func (b block) words() Passage {
 		}
 		kept = append(kept, bare(words))
 	}
+	if len(kept) == 0 { // nothing but a line with a dash in front: it may be the quote
+		for i, l := range b.lines {
+			if words := strings.TrimSpace(markGrammar.ReplaceAllString(l, "")); dashed(words) {
+				p.Line, p.soft, kept = b.line+i, true, append(kept, bare(strings.TrimLeft(words, "—–- ")))
+				break
+			}
+		}
+	}
 	p.Text = strings.TrimSpace(strings.Join(kept, "\n"))
 	return p
 }
 
-// attribution tells whether a line beside a citation names a source and quotes nothing: it begins with a dash, or is a word or two before a colon.
+// attribution tells whether a line beside a citation names a source and quotes nothing: a few words behind a dash, or a word or two before a colon.
 func attribution(l string) bool {
-	if strings.HasPrefix(l, "—") || strings.HasPrefix(l, "–") || strings.HasPrefix(l, "--") {
-		return utf8.RuneCountInString(l) <= 40
+	if dashed(l) {
+		words := strings.TrimLeft(l, "—–- ")
+		return len(strings.Fields(words)) <= 4 && width(words) <= 40 && strings.IndexFunc(words, eastAsian) < 0 || width(words) <= 2*minQuote
 	}
 	head := strings.TrimRight(l, ":： ")
 	return (head != l || head == "") && utf8.RuneCountInString(head) <= 24 && len(strings.Fields(head)) <= 2
+}
+
+func dashed(l string) bool {
+	return strings.HasPrefix(l, "—") || strings.HasPrefix(l, "–") || strings.HasPrefix(l, "--")
 }

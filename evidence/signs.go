@@ -32,7 +32,7 @@ type span struct {
 	lone     bool // the opening sign is missing
 }
 
-// quoteSpans finds quoted words. cited tells that citations stand in the text: then inline code may be a quote as well, and so may what was opened and never closed.
+// quoteSpans finds quoted words. cited tells that citations stand in the text: then inline code may be a quote as well.
 // A sign is judged by what stands before and behind it, so that one that is missing does not turn what is quoted and what is not around for the rest of the text.
 func quoteSpans(text string, cited bool) (out []span) {
 	s := signs{text: text, next: map[string]int{}}
@@ -75,7 +75,7 @@ func quoteSpans(text string, cited bool) (out []span) {
 			}
 		case opens:
 			sp, ok := s.pair(i, r, n)
-			if !ok && cited && i >= half && !strings.ContainsRune(titles, r) && (r != '"' || s.openOnly(i, n)) {
+			if !ok && i >= half && !strings.ContainsRune(titles, r) && (r != '"' || s.openOnly(i, n)) {
 				// Never closed: what stands from here to the next citation, or to the end, is shown as quoted.
 				half = len(text)
 				if len(marks) > 0 {
