@@ -42,6 +42,7 @@ type frame struct {
 	listing     bool
 	from        bool // in the FROM clause
 	on          bool // in an ON condition of it
+	window      bool // in the WINDOW clause
 }
 
 // prescan checks what can be decided on words alone and writes the texts for the two readers.
@@ -75,7 +76,7 @@ func prescan(src string, toks []token) (*scan, error) {
 				case kwFrom:
 					f.from, f.on = true, false
 				case kwWhere, kwGroup, kwHaving, kwOrder, kwLimit, kwUnion, kwIntersect, kwExcept, kwWindow:
-					f.from = false
+					f.from, f.window = false, t.kw == kwWindow
 				}
 			}
 		}
@@ -119,6 +120,9 @@ func prescan(src string, toks []token) (*scan, error) {
 				}
 			}
 			out.WriteString(t.text)
+			if f := len(frames) - 1; t.text == "," && f >= 0 && frames[f].window && frames[f].depth == depth {
+				out.WriteString(" window") // the deciding reader wants the word before each window
+			}
 			continue
 		}
 		plain := asName(toks, i)

@@ -68,16 +68,17 @@ func runtimeFault(op, kind string, cause error) *fault.Error {
 }
 
 const (
-	hintSchema  = "the allowlist names a table or column that the database does not have; the operator must correct the configuration"
-	hintGrant   = "the gateway's database account lacks a grant for something on the allowlist; the operator must add it"
-	hintLogin   = "the gateway cannot log in to this datasource; the operator must look at its configuration"
-	hintSlow    = "narrow the statement: a more selective condition on an indexed column, fewer rows, fewer joins"
-	hintVersion = "this server version does not know a function or construct of the statement; write it another way"
-	hintBroken  = "the connection to the database broke; try again"
-	hintDown    = "the database cannot be reached at the moment"
-	hintBusy    = "every connection of this datasource is in use; try again shortly"
-	hintLarge   = "select fewer or shorter columns, aggregate, or use LEFT(column, 200)"
-	hintLost    = "the server gave up a part of the result without an error; narrow the statement"
+	hintSchema   = "the allowlist names a table or column that the database does not have; the operator must correct the configuration"
+	hintGrant    = "the gateway's database account lacks a grant for something on the allowlist; the operator must add it"
+	hintLogin    = "the gateway cannot log in to this datasource; the operator must look at its configuration"
+	hintSlow     = "narrow the statement: a more selective condition on an indexed column, fewer rows, fewer joins"
+	hintVersion  = "this server version does not know a function or construct of the statement; write it another way"
+	hintTogether = "this server does not take two clauses of the statement together, as WITH ROLLUP and ORDER BY; put one into a derived table and order outside"
+	hintBroken   = "the connection to the database broke; try again"
+	hintDown     = "the database cannot be reached at the moment"
+	hintBusy     = "every connection of this datasource is in use; try again shortly"
+	hintLarge    = "select fewer or shorter columns, aggregate, or use LEFT(column, 200)"
+	hintLost     = "the server gave up a part of the result without an error; narrow the statement"
 )
 
 // classify turns any error of the driver into a code. Nothing of the server's text is kept.
@@ -122,7 +123,9 @@ func classifyNumber(op string, n uint16) error {
 		return fault.New(fault.BackendError, op, cause).WithHint(hintGrant)
 	case 1045, 1130, 1251, 1275, 1524, 1698, 1862, 1820, 3118, 3159, 4151:
 		return fault.New(fault.BackendError, op, cause).WithHint(hintLogin)
-	case 1064, 1149, 1235, 1305, 1370, 1630, 1128, 1273, 1115, 1193, 1221: // 1305, 1370: not built in, so the server looks for a stored function
+	case 1221:
+		return fault.New(fault.SQLUnsupported, op, cause).WithHint(hintTogether)
+	case 1064, 1149, 1235, 1305, 1370, 1630, 1128, 1273, 1115, 1193: // 1305, 1370: not built in, so the server looks for a stored function
 		return fault.New(fault.SQLUnsupported, op, cause).WithHint(hintVersion)
 	case 1931:
 		return fault.New(fault.BackendIncomplete, op, cause).WithHint(hintLost)

@@ -261,6 +261,7 @@ func TestRuntimeErrorsNameTheirKindAndNothingElse(t *testing.T) {
 		{"SELECT 9223372036854775807 + id AS x FROM customers", fault.SQLRuntime, "OUT_OF_RANGE"},
 		{"SELECT name REGEXP '(' AS x FROM customers", fault.SQLRuntime, "REGEX"},
 		{"SELECT id FROM gone", fault.BackendError, "allowlist"},
+		{"SELECT status, COUNT(*) AS n FROM orders GROUP BY status WITH ROLLUP ORDER BY n", fault.SQLUnsupported, "order outside"},
 	} {
 		_, err := g.ask(t, c.sql)
 		code, hint := codeOfRefusal(t, err)
