@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // maxObservation is the hard bound of an observation: above it common clients cut or refuse a tool result.
