@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	"internal/fault":              {},
 	"internal/spelling":           {},
 	"internal/strictjson":         {"internal/spelling"},
-	"internal/config":             {"internal/spelling"},
+	"internal/config":             {"internal/spelling", "internal/zone"},
 	"redact":                      {"internal/fault"},
 	"sqlguard":                    {"internal/fault"},
 	"canonical":                   {"internal/fault"},
@@ -37,11 +37,12 @@ var layers = map[string][]string{
 	"harness":                     {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
 	"harness/client":              {},
 	"audit":                       {"boundary"},
-	"tools/logs":                  {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/logs/line", "tools/logs/pattern", "tools/logs/stack"},
+	"tools/logs":                  {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "tools/logs/charset", "tools/logs/line", "tools/logs/pattern", "tools/logs/stack"},
+	"tools/logs/charset":          {},
 	"tools/logs/line":             {"tools/logs/stack", "redact", "internal/fault"},
 	"tools/logs/pattern":          {"redact"},
 	"tools/logs/stack":            {},
-	"tools/logs/files":            {"tools/logs", "tools/logs/line", "tools/logs/stack", "boundary", "internal/fault", "redact"},
+	"tools/logs/files":            {"tools/logs", "tools/logs/charset", "tools/logs/line", "tools/logs/stack", "boundary", "internal/fault", "internal/zone", "redact"},
 	"tools/logs/internal/fetch":   {"internal/fault"},
 	"tools/logs/internal/logtest": {"tools/logs", "boundary", "canonical", "canonical/memstore", "internal/fault", "redact"},
 	"tools/logs/internal/window":  {"tools/logs", "tools/logs/internal/fetch", "tools/logs/line", "internal/fault", "internal/strictjson"},
@@ -59,6 +60,7 @@ var layers = map[string][]string{
 	"internal/mcpserver":          {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
 	"internal/tracing":            {"boundary"},
 	"eval":                        {},
+	"internal/zone":               {},
 	"internal/servertest":         {},
 	"cmd/mcp-gateway":             {"…"},
 	"examples":                    {}, // tests of the client files
@@ -86,13 +88,13 @@ var owners = map[string][]string{
 	"go.opentelemetry.io/otel/trace":                                  {"internal/tracing"},
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"internal/tracing"},
 	"github.com/go-json-experiment/json":                              {"internal/strictjson"},
-	"golang.org/x/text":                                               {"evidence", "redact", "tools/rag/internal/lex", "tools/rag/folder"},
+	"golang.org/x/text":                                               {"evidence", "redact", "tools/logs/charset", "tools/rag/internal/lex", "tools/rag/folder"},
 	"golang.org/x/net":                                                {"tools/rag/folder"},
 	"golang.org/x/sys":                                                {"tools/logs/files", "cmd/mcp-gateway"},
 }
 
 // tests may be imported by test files only.
-var tests = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "github.com/modelcontextprotocol/go-sdk", "github.com/redis/go-redis/v9",
+var tests = []string{"golang.org/x/text", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "github.com/modelcontextprotocol/go-sdk", "github.com/redis/go-redis/v9",
 	"github.com/go-sql-driver/mysql", "modernc.org/sqlite", "github.com/klauspost/compress", "github.com/mark3labs/mcp-go", "github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema",
 	"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-069badc9/mcp-gateway/internal/strictjson"
 	"github.com/seed-069badc9/mcp-gateway/redact"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/charset"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/pattern"
 )
 
@@ -36,9 +37,42 @@ func eachLine(r io.Reader, f func(line []byte, ended bool) error) error {
 	}
 }
 
+// textLines calls f with every line of r as UTF-8, without its line end, whatever its length; the line is valid during the call. ended tells whether the line end was
+// there. It counts the lines in all and those in no encoding that is known.
+func textLines(r io.Reader, f func(line []byte, ended bool) error) (all, lost int, err error) {
+	s := charset.NewStream(r)
+	for {
+		line, ended, err := s.Next()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			} else {
+				err = fmt.Errorf("reading the input: %w", err)
+			}
+			all, lost := s.Lines()
+			return all, lost, err
+		}
+		if err := f(line, ended); err != nil {
+			all, lost := s.Lines()
+			return all, lost, err
+		}
+	}
+}
+
+// mostLost is the share of lines, one in so many, up to which lines in no known encoding are a few stray bytes and not a text that was not understood.
+const mostLost = 50
+
+// lostLines says that words of the input were not recognised.
+func lostLines(all, lost int) string {
+	return fmt.Sprintf("%d of %d lines are neither UTF-8, UTF-16 nor GB 18030, so words in them were not recognised; convert the text first, as in iconv -f big5 -t utf-8", lost, all)
+}
+
+const encodings = "The input may be UTF-8, UTF-16 with a byte order mark, or GB 18030 (GBK); the output is UTF-8."
+
 func (e *env) redactCommand() *cobra.Command {
 	var stats bool
 	c := &cobra.Command{Use: "redact < TEXT", Short: "Mask secrets, infrastructure, persons and SQL literals in a text, line by line", Args: noArgs,
+		Long: "redact masks secrets, infrastructure, persons and SQL literals in a text and keeps its lines. " + encodings + " Exit 1 if the text is in another encoding: what stands there cannot be recognised.",
 		RunE: func(*cobra.Command, []string) error { return e.redact(stats) }}
 	c.Flags().BoolVar(&stats, "stats", false, "print counts by class to standard error")
 	return c
@@ -61,7 +95,7 @@ func (e *env) redact(stats bool) error {
 	s := redact.NewStream(r, nil)
 	var counts redact.Stats
 	s.Count(&counts)
-	err = eachLine(e.in, func(line []byte, ended bool) error {
+	all, lost, err := textLines(e.in, func(line []byte, ended bool) error {
 		if _, err := w.Write(s.Line(line)); err != nil {
 			return err
 		}
@@ -79,12 +113,19 @@ func (e *env) redact(stats bool) error {
 			fmt.Fprintf(e.err, "%-10s %d\n", name, byName[name])
 		}
 	}
+	switch {
+	case lost*mostLost > all:
+		return errors.New(lostLines(all, lost))
+	case lost > 0:
+		fmt.Fprintln(e.err, lostLines(all, lost))
+	}
 	return nil
 }
 
 func (e *env) patternsCommand() *cobra.Command {
 	var asJSON, assign bool
 	c := &cobra.Command{Use: "patterns < LOG", Short: "Group the lines of a log into patterns", Args: noArgs,
+		Long: "patterns groups the lines of a log and shows what varies in each group. Values are not masked: for a log that holds secrets, pipe it through \"mcp-gateway redact\" first. " + encodings,
 		RunE: func(*cobra.Command, []string) error { return e.patterns(asJSON, assign) }}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON pattern a line")
 	c.Flags().BoolVar(&assign, "assign", false, "print each line's pattern id, one a line")
@@ -114,11 +155,15 @@ type wireValue struct {
 
 func (e *env) patterns(asJSON, assign bool) error {
 	var lines []string
-	if err := eachLine(e.in, func(line []byte, _ bool) error {
+	all, lost, err := textLines(e.in, func(line []byte, _ bool) error {
 		lines = append(lines, string(line))
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return err
+	}
+	if lost > 0 {
+		fmt.Fprintln(e.err, lostLines(all, lost))
 	}
 	w := bufio.NewWriterSize(e.out, 64<<10)
 	if assign {

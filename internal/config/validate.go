@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-069badc9/mcp-gateway/internal/zone"
 )
 
 // maxObservation is the hard bound of an observation: above it common clients cut or refuse a tool result.
@@ -438,8 +440,8 @@ func (k *checker) logs() {
 					k.add(fmt.Sprintf("%s.files.paths[%d]", at, i), "is no valid pattern")
 				}
 			}
-			if _, err := time.LoadLocation(f.Timezone); err != nil {
-				k.add(at+".files.timezone", "is no time zone name such as UTC or Asia/Shanghai")
+			if _, err := zone.Load(f.Timezone); err != nil {
+				k.add(at+".files.timezone", "is no time zone: want a name such as UTC or Asia/Shanghai, or an offset such as \"+08:00\"")
 			}
 		}
 		if t.Loki != nil {

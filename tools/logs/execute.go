@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/boundary"
 	"github.com/seed-069badc9/mcp-gateway/canonical"
@@ -17,6 +18,7 @@ var (
 	errGone       = errors.New("topic is no longer configured")
 	errIncomplete = errors.New("a source could not be read completely")
 	errUncovered  = errors.New("no source covers the range")
+	errZone       = errors.New("events lie in the future")
 )
 
 // Execute searches the topics one after the other; each source works in parallel within itself. Empty and incomplete is an error, found and incomplete is partial.
@@ -41,6 +43,7 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 	var cov coverage
 	var noLevel int64
 	var bare []int
+	var shifted []Shift
 	for i, use := range req.Topics {
 		topic, ok := t.topics[use.Name]
 		if !ok {
@@ -79,6 +82,12 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 		case serr != nil:
 			return Raw{}, sourceError(serr, req)
 		}
+		if rep.Doubtful {
+			return Raw{}, fault.New(fault.BackendIncomplete, "logs.Execute", errZone).WithHint(zoneHint(use.Name, rep.Ahead))
+		}
+		if rep.Ahead > 0 {
+			shifted = append(shifted, Shift{i, rep.Ahead.Nanoseconds()})
+		}
 		scan = max(scan-rep.Scanned, 0)
 		noLevel += s.noLvl.Load()
 		rep.Complete = rep.Complete && !s.cut.Load()
@@ -86,8 +95,11 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 			bare = append(bare, i)
 		}
 	}
-	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Uncovered: bare, Coverage: cov.span(req)}
+	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Uncovered: bare, Shifted: shifted, Coverage: cov.span(req)}
 	if g.total == 0 {
+		if len(shifted) > 0 {
+			return Raw{}, fault.New(fault.BackendIncomplete, "logs.Execute", errZone).WithHint(zoneHint(req.Topics[shifted[0].Topic].Name, time.Duration(shifted[0].Ahead)))
+		}
 		if cov.covered == 0 {
 			return Raw{}, fault.New(fault.BackendIncomplete, "logs.Execute", errUncovered).WithHint(cov.hint())
 		}
@@ -125,6 +137,17 @@ func cmpTime(a, b RawEvent) int {
 		return 1
 	}
 	return a.Topic - b.Topic
+}
+
+// zoneHint says that times of a topic are not what they seem. Who may set it right is the operator.
+func zoneHint(topic string, ahead time.Duration) string {
+	return fmt.Sprintf("the newest events of topic %s lie %s in the future, so its times are not what they seem and no range of it can be trusted: its timezone setting is probably wrong, "+
+		"which the operator sees with `mcp-gateway check --connect`", topic, showSpan(ahead))
+}
+
+// showSpan writes hours and minutes.
+func showSpan(d time.Duration) string {
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // sourceError gives a source's error its code. A scan over its bound gets the narrowing hint.
@@ -165,6 +188,9 @@ type coverage struct {
 func (c *coverage) add(topic string, req Request, r Report) bool {
 	if r.CoveredFrom.IsZero() && r.CoveredTo.IsZero() || !r.CoveredFrom.Before(r.CoveredTo) {
 		s := "topic " + topic + " has no events in the range"
+		if r.NoFile {
+			s = "topic " + topic + ": no log file matches its paths, or all are empty"
+		}
 		if !r.HeldFrom.IsZero() {
 			s = fmt.Sprintf("topic %s holds %s to %s", topic, showTime(r.HeldFrom.UnixNano()), showTime(r.HeldTo.UnixNano()))
 		}

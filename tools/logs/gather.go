@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-069badc9/mcp-gateway/internal/fault"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/charset"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/pattern"
 )
@@ -175,6 +176,7 @@ type lane struct {
 	r        *reader
 	out      chan *batch
 	b        *batch
+	utf8     []byte // an event that was written in another encoding than the rest
 	from, to int64
 	closed   bool // guarded by the sink's mutex
 }
@@ -189,6 +191,10 @@ func (l *lane) Emit(e Event) error {
 		if v, ok := line.QuickLevel(e.Text); ok && v < m.level {
 			return nil
 		}
+	}
+	if charset.Foreign(e.Text) {
+		l.utf8 = charset.Append(l.utf8[:0], e.Text, charset.UTF8)
+		e.Text = l.utf8
 	}
 	if len(e.Labels) == 0 && !e.Cut && m.unlikely(e.Text) {
 		return nil

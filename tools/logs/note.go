@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/redact"
 )
@@ -28,6 +29,9 @@ func (p *projector) note() string {
 	}
 	for _, i := range p.raw.Uncovered {
 		parts = append(parts, "topic "+p.req.Topics[i].Name+" holds nothing of the range")
+	}
+	for _, s := range p.raw.Shifted {
+		parts = append(parts, "some events of topic "+p.req.Topics[s.Topic].Name+" lie up to "+showSpan(time.Duration(s.Ahead))+" in the future: their times are probably of another timezone than the configured one")
 	}
 	if p.raw.NoLevel > 0 {
 		parts = append(parts, strconv.FormatInt(p.raw.NoLevel, 10)+" events without a level were left out by level")

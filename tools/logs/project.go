@@ -212,7 +212,7 @@ func (p *projector) fill() error {
 		}
 	}
 	p.showEvents()
-	if int64(len(p.obs.Events)) < p.raw.Total || p.raw.Partial {
+	if int64(len(p.obs.Events)) < p.raw.Total || p.raw.Partial || len(p.raw.Shifted) > 0 {
 		p.cut = true
 	}
 	p.obs.Note = p.note()

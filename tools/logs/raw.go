@@ -13,6 +13,8 @@ type Raw struct {
 	Partial bool `json:"partial,omitempty"`
 	// Uncovered lists the topics (indexes into the request's) that hold nothing of the range.
 	Uncovered []int `json:"uncovered,omitempty"`
+	// Shifted lists topics some of whose times were probably written in another zone than the configured one.
+	Shifted []Shift `json:"shifted,omitempty"`
 	// NoLevel counts events that the level filter left out because they name no level.
 	NoLevel int64 `json:"no_level,omitempty"`
 }
@@ -21,6 +23,12 @@ type Raw struct {
 type Span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
+}
+
+// Shift tells of a topic how far its newest events lie in the future, in nanoseconds.
+type Shift struct {
+	Topic int   `json:"topic"` // index into the request's topics
+	Ahead int64 `json:"ahead"`
 }
 
 // RawEvent is one event as the source has it.

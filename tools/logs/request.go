@@ -128,7 +128,7 @@ func (t *Tool) Scope(req Request) boundary.Scope {
 		terms = []Term{{Text: req.Query}}
 	}
 	from, to := exactTime(req.From.UnixNano()), exactTime(req.To.UnixNano())
-	normal := strings.Join(names, ",") + " " + normalTerms(terms) + " level=" + req.Level + " " + gridRange(req.From, req.To) + " limit=" + strconv.Itoa(req.Limit)
+	normal := strings.Join(names, ",") + " " + normalTerms(terms) + " level=" + req.Level + " " + gridRange(req.From, req.To)
 	text := strings.Join(names, ",") + " " + from + ".." + to
 	if req.Level != "" {
 		text += " level>=" + req.Level

@@ -73,5 +73,12 @@ type Report struct {
 	// HeldFrom and HeldTo bound all that the source holds, for a hint when none of the range is covered. Zero: unknown.
 	HeldFrom, HeldTo time.Time
 
+	// Ahead is how far the newest events lie beyond Now when their times name no zone and the source takes them to be written in another than the configured one; 0
+	// otherwise. What was found may be of another time then, and what was not found may be there. Doubtful: nothing in the source speaks for the configured zone.
+	Ahead    time.Duration
+	Doubtful bool
+
+	NoFile bool // there is nothing to read: no file has the configured name, or all of them are empty
+
 	Scanned int64 // bytes read
 }

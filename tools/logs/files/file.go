@@ -6,11 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/charset"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
 )
 
@@ -30,8 +33,7 @@ const (
 	none packing = iota
 	gz
 	zst
-	wideLE // UTF-16, as some Windows programs write
-	wideBE
+	wide // UTF-16, as some Windows programs write
 )
 
 // file is an opened log file and what its ends say.
@@ -42,6 +44,7 @@ type file struct {
 	info    fs.FileInfo
 	size    int64
 	pack    packing
+	coding  charset.Kind
 	shape   shape
 	within  int   // how many words may stand in front of a line's time
 	timed   bool  // some of the first lines carry times
@@ -49,7 +52,8 @@ type file struct {
 	last    int64 // latest time among the last lines; the time of the last write when unknown
 	high    int64 // latest time met while a packed file was read
 	gap     int64 // mean distance of events
-	ordered bool  // nothing seen so far contradicts rising times
+	newest  newest
+	ordered bool // nothing seen so far contradicts rising times
 }
 
 // probeBytes is what is read at both ends of a file: some hundred lines.
@@ -74,8 +78,8 @@ func (f *file) open() (io.Reader, func(), error) {
 			return nil, nil, err
 		}
 		return r, r.Close, nil
-	case wideLE, wideBE:
-		return &wideReader{r: bufio.NewReaderSize(raw, 64<<10), big: f.pack == wideBE}, func() {}, nil
+	case wide:
+		return charset.NewWide(raw, f.coding), func() {}, nil
 	}
 	return raw, func() {}, nil
 }
@@ -92,10 +96,10 @@ func (f *file) sniff() error {
 		f.pack = gz
 	case n == 4 && magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
 		f.pack = zst
-	case n >= 2 && magic[0] == 0xff && magic[1] == 0xfe:
-		f.pack = wideLE
-	case n >= 2 && magic[0] == 0xfe && magic[1] == 0xff:
-		f.pack = wideBE
+	default:
+		if f.coding = charset.Mark(magic[:n]); f.coding != charset.UTF8 {
+			f.pack = wide
+		}
 	}
 	return nil
 }
@@ -116,6 +120,10 @@ func (f *file) probe(loc *time.Location) error {
 		return err
 	}
 	head = head[:n]
+	if err := f.encoding(head, n == probeBytes); err != nil {
+		return err
+	}
+	head = f.decode(head)
 	f.within = f.layout(head, n == probeBytes, line.NewClock(loc, f.info.ModTime()))
 	if f.pack == none && f.size > int64(n) { // other programs may have written at the end
 		end, err := f.end()
@@ -147,6 +155,9 @@ func (f *file) probe(loc *time.Location) error {
 			return
 		}
 		times++
+		if clock.Local() {
+			f.newest.add(t)
+		}
 		if f.first == 0 || t < f.first {
 			f.first = t
 		}
@@ -171,6 +182,9 @@ func (f *file) probe(loc *time.Location) error {
 		f.first, f.last = mtime, mtime
 	case f.pack != none:
 		f.last = max(f.last, mtime)
+		if n == probeBytes { // its end is not known
+			f.newest = newest{}
+		}
 	case f.size > int64(n):
 		return f.tail(clock)
 	}
@@ -216,7 +230,57 @@ func (f *file) end() ([]byte, error) {
 	if _, err := f.h.ReadAt(b, from); err != nil && err != io.EOF {
 		return nil, err
 	}
-	return b[bytes.IndexByte(b, '\n')+1:], nil
+	return f.decode(b[bytes.IndexByte(b, '\n')+1:]), nil
+}
+
+// A plain file that is larger than what is read of its ends is looked at in between for its encoding: programs that start with plain words speak Chinese later.
+const (
+	samples     = 8
+	sampleBytes = 4 << 10
+)
+
+// encoding tells by samples of the file whether lines of it must be decoded. One that the samples miss is still decoded when it is matched.
+func (f *file) encoding(head []byte, cut bool) error {
+	if f.pack == wide {
+		return nil
+	}
+	parts := [][]byte{head}
+	if cut {
+		parts[0] = head[:bytes.LastIndexByte(head, '\n')+1]
+	}
+	if f.pack == none && f.size > int64(len(head)) {
+		buf := make([]byte, samples*sampleBytes+probeBytes)
+		for i := range samples + 1 {
+			size, from := sampleBytes, f.size/(samples+1)*int64(i+1)
+			if i == samples {
+				size, from = probeBytes, max(f.size-probeBytes, 0)
+			}
+			n, err := f.h.ReadAt(buf[:size], from)
+			if err != nil && err != io.EOF {
+				return err
+			}
+			b := buf[:n]
+			parts = append(parts, b[bytes.IndexByte(b, '\n')+1:bytes.LastIndexByte(b, '\n')+1])
+			buf = buf[size:]
+		}
+	}
+	if !slices.ContainsFunc(parts, func(b []byte) bool { return !utf8.Valid(b) }) {
+		return nil
+	}
+	var t charset.Tally
+	for _, b := range parts {
+		t.Add(b)
+	}
+	f.coding = t.Kind()
+	return nil
+}
+
+// decode gives lines of the file as UTF-8.
+func (f *file) decode(b []byte) []byte {
+	if f.pack == wide || f.coding == charset.UTF8 {
+		return b
+	}
+	return charset.Append(nil, b, f.coding)
 }
 
 // tail reads the last lines of a plain file.
@@ -227,9 +291,13 @@ func (f *file) tail(clock *line.Clock) error {
 	}
 	var low, high int64
 	n := 0
+	f.newest = newest{} // those of the head are not the last
 	eachLine(b, false, func(l []byte) {
 		if t, ok := clock.Time(l); ok {
 			n++
+			if clock.Local() {
+				f.newest.add(t)
+			}
 			if low == 0 || t < low {
 				low = t
 			}

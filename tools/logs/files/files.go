@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-069badc9/mcp-gateway/internal/zone"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
 )
 
@@ -21,7 +22,7 @@ import (
 type Options struct {
 	// Paths are absolute paths; *, ? and [a-z] match within one name. The folder in front of the first of them is the boundary that links must not leave.
 	Paths []string
-	// Timezone is the zone of times that are written without one; "" is UTC.
+	// Timezone is the zone of times that are written without one, by its name or its offset, as in "+08:00"; "" is UTC.
 	Timezone string
 }
 
@@ -40,15 +41,18 @@ type pattern struct {
 	parts []string
 }
 
-var errPaths = errors.New("files: paths")
+var (
+	errPaths = errors.New("files: paths")
+	errZone  = errors.New("files: timezone")
+)
 
 // New checks the options. It does no I/O beyond the zone's table.
 func New(o Options) (*Source, error) {
 	s := &Source{loc: time.UTC, segment: segmentBytes}
 	if o.Timezone != "" {
-		loc, err := time.LoadLocation(o.Timezone)
+		loc, err := zone.Load(o.Timezone)
 		if err != nil {
-			return nil, fmt.Errorf("%w: timezone %q is not known", errPaths, o.Timezone)
+			return nil, fmt.Errorf("%w: timezone %q: %w", errPaths, o.Timezone, err)
 		}
 		s.loc = loc
 	}
@@ -75,7 +79,8 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
-// Check opens every file and tells the first problem: no file, one that cannot be read, one that is no regular file or lies outside its folder.
+// Check opens every file and tells the first problem: no file, one that cannot be read, one that is no regular file or lies outside its folder, one whose events lie
+// in the future in the configured zone.
 func (s *Source) Check(ctx context.Context) error {
 	l := s.list()
 	defer l.close()
@@ -92,6 +97,9 @@ func (s *Source) Check(ctx context.Context) error {
 		if err := f.probe(s.loc); err != nil {
 			return fmt.Errorf("%w: %s: %w", errPaths, f.name, err)
 		}
+	}
+	if d, _, f := lead(l.files, time.Now().UnixNano()); d > 0 {
+		return s.zoneError(f, d)
 	}
 	return nil
 }

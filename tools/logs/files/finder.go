@@ -2,8 +2,11 @@ package files
 
 import (
 	"bytes"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/charset"
 )
 
 // finder looks for candidates in raw text: a place that holds one of the literals, or a backslash, behind which anything may hide, or the start of a colour, which
@@ -57,6 +60,26 @@ func newFinder(need []logs.Literal) *finder {
 		f.needles = append(f.needles, n)
 	}
 	return f
+}
+
+// alsoChinese adds the literals as they stand in a line in GB 18030: an encoding that no sample of the file showed must not hide a line. ASCII stands there as it is.
+func alsoChinese(need []logs.Literal) []logs.Literal {
+	out := need
+	for _, l := range need {
+		best := ""
+		for _, run := range strings.FieldsFunc(l.Text, func(r rune) bool { return r < utf8.RuneSelf || r == utf8.RuneError }) {
+			if len(run) > len(best) {
+				best = run
+			}
+		}
+		if best == "" {
+			continue
+		}
+		if b := charset.Chinese(best); b != nil {
+			out = append(out[:len(out):len(out)], logs.Literal{Text: string(b)})
+		}
+	}
+	return out
 }
 
 func upper(c byte) byte {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-069badc9/mcp-gateway/tools/logs"
+	"github.com/seed-069badc9/mcp-gateway/tools/logs/charset"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/line"
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/stack"
 )
@@ -37,6 +38,7 @@ type scanner struct {
 	high      int64
 	unordered bool
 	scratch   []byte
+	decoded   []byte    // the block under way, or the event, as UTF-8
 	streams   [2]stream // of a container's log: stdout, stderr
 	current   int       // the one that was written last
 	from, to  int64
@@ -52,9 +54,37 @@ func newScanner(ctx context.Context, w *search, seg segment, lane logs.Lane, buf
 		}
 	}
 	if len(w.q.Need) > 0 && seg.f.shape != loose {
-		s.find = newFinder(w.q.Need)
+		need := w.q.Need
+		if !s.decodes() {
+			need = alsoChinese(need)
+		}
+		s.find = newFinder(need)
 	}
 	return s
+}
+
+// decodes tells whether blocks are decoded before anything else reads them. In all other files package logs decodes the few lines that need it.
+func (s *scanner) decodes() bool { return s.seg.f.pack != wide && s.seg.f.coding != charset.UTF8 }
+
+// text gives a block of whole lines as UTF-8.
+func (s *scanner) text(b []byte) []byte {
+	if !s.decodes() {
+		return b
+	}
+	s.decoded = charset.Append(s.decoded[:0], b, s.seg.f.coding)
+	return s.decoded
+}
+
+// same is the offset in raw of the line that begins at used in its decoded text.
+func same(raw, text []byte, used int) int {
+	if used == len(text) {
+		return len(raw)
+	}
+	at := 0
+	for range bytes.Count(text[:used], []byte{'\n'}) {
+		at = index(raw, at, '\n') + 1
+	}
+	return at
 }
 
 // run reads the segment block by block. A segment in the middle of a file begins with its first whole event and ends with the event that reaches over its end.
@@ -230,25 +260,31 @@ func (s *scanner) block(b []byte, final bool) (int, error) {
 		if !final {
 			end = bytes.LastIndexByte(b, '\n') + 1
 		}
-		return end, s.wrapped(b[:end], final)
+		return end, s.wrapped(s.text(b[:end]), final)
 	case final:
 	case s.seg.f.shape == loose:
-		return s.events(b, false)
+		text := s.text(b)
+		used, err := s.events(text, false)
+		if s.decodes() {
+			used = same(b, text, used)
+		}
+		return used, err
 	default:
 		if end = s.lastEvent(b); end == 0 {
 			return 0, nil
 		}
 	}
+	text := s.text(b[:end])
 	if s.find == nil {
-		_, err := s.events(b[:end], true)
+		_, err := s.events(text, true)
 		return end, err
 	}
-	if at := s.lastEvent(b[:end]); final && at < end { // how far the file reaches is known without its last event matching
-		if t, ok := s.clock.Time(b[at:index(b[:end], at, '\n')]); ok {
+	if at := s.lastEvent(text); final && at < len(text) { // how far the file reaches is known without its last event matching
+		if t, ok := s.clock.Time(text[at:index(text, at, '\n')]); ok {
 			s.seen(t)
 		}
 	}
-	return end, s.candidates(b[:end])
+	return end, s.candidates(text)
 }
 
 // candidates handles only those events of b that hold what the query needs. The time of the first line is looked at in any case: it shows whether the file is ordered.
@@ -433,5 +469,6 @@ func (s *scanner) emit(text, first []byte, cut bool) error {
 
 // oversize handles an event that fills the whole buffer.
 func (s *scanner) oversize(b []byte) error {
+	b = s.text(b)
 	return s.emit(b, b[:index(b, 0, '\n')], true)
 }

@@ -68,6 +68,9 @@ func (s *Source) Search(ctx context.Context, q logs.Query, sink logs.Sink) (logs
 		}
 	}
 	rep := cover(l.files, from, to, q.Now)
+	d, sane, _ := lead(l.files, q.Now.UnixNano())
+	rep.Ahead, rep.Doubtful = time.Duration(d), d > 0 && !sane
+	rep.NoFile = len(l.files) == 0
 	rep.Complete = complete && !w.failed.Load() && !l.shrunk()
 	rep.Scanned = q.MaxScan - w.left.Load()
 	return rep, nil

@@ -1,4 +1,4 @@
-package files
+package charset
 
 import (
 	"bufio"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// wideReader turns UTF-16 into UTF-8: without it the zero bytes between the letters would hide every word, and every secret from the redactor.
-type wideReader struct {
+// Wide reads UTF-16 as UTF-8: without it the zero bytes between the letters would hide every word, and every secret from the redactor.
+type Wide struct {
 	r    *bufio.Reader
 	big  bool
 	high rune // a first half that waits for its second
@@ -16,8 +16,13 @@ type wideReader struct {
 	err  error
 }
 
-// Read implements io.Reader. Half a unit at the end of the file is dropped, half a pair becomes U+FFFD.
-func (w *wideReader) Read(p []byte) (int, error) {
+// NewWide makes a Wide; k is UTF16LE or UTF16BE.
+func NewWide(r io.Reader, k Kind) *Wide {
+	return &Wide{r: bufio.NewReaderSize(r, 64<<10), big: k == UTF16BE}
+}
+
+// Read implements io.Reader. Half a unit at the end of the text is dropped, half a pair becomes U+FFFD.
+func (w *Wide) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		if len(w.left) > 0 {
@@ -28,13 +33,16 @@ func (w *wideReader) Read(p []byte) (int, error) {
 		if w.err != nil {
 			return n, w.err
 		}
+		if n > 0 && w.r.Buffered() < 2 { // what is there is given before more is waited for
+			return n, nil
+		}
 		w.next()
 	}
 	return n, nil
 }
 
 // next reads one unit.
-func (w *wideReader) next() {
+func (w *Wide) next() {
 	var b [2]byte
 	if _, err := io.ReadFull(w.r, b[:]); err != nil {
 		if err == io.ErrUnexpectedEOF {
