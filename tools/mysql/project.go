@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,7 +136,8 @@ func (t *table) note(req Request, more, serverCut bool) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// items names the rows that are shown, by tables, column names and values before any cut: the same fact is the same item however much room there was.
+// items names the rows that are shown, by tables, columns and values before any cut: the same fact is the same item however much room there was, whatever its columns
+// are called and in whichever order they stand.
 func (t *table) items(req Request, salt canonical.Salt) []canonical.Item {
 	if t.rows == 0 {
 		return nil
@@ -147,8 +149,19 @@ func (t *table) items(req Request, salt canonical.Salt) []canonical.Item {
 		h.Write([]byte{0})
 	}
 	h.Write([]byte{1})
-	for _, c := range t.columns {
-		h.Write([]byte(c.Name))
+	name := func(i int) string {
+		if i < len(req.Outputs) && req.Outputs[i].Source != "" {
+			return req.Outputs[i].Source
+		}
+		return t.columns[i].Name
+	}
+	order := make([]int, len(t.columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(name(a), name(b)) })
+	for _, i := range order {
+		h.Write([]byte(name(i)))
 		h.Write([]byte{0})
 	}
 	prefix := h.Sum(nil)
@@ -156,8 +169,8 @@ func (t *table) items(req Request, salt canonical.Salt) []canonical.Item {
 	for i := range out {
 		h.Reset()
 		h.Write(prefix)
-		for _, c := range t.cells[i] {
-			h.Write(c.enc)
+		for _, j := range order {
+			h.Write(t.cells[i][j].enc)
 			h.Write([]byte{0})
 		}
 		out[i].Key = hex.EncodeToString(h.Sum(nil)[:16])
