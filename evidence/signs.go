@@ -254,12 +254,6 @@ func (s *signs) single(i, n int) (sp span, ok bool) {
 	if wordLetter(s.before(i)) || unicode.IsSpace(s.behind(i+n)) || mark == '’' && s.closeOnly(i, n) {
 		return span{}, false
 	}
-	if mark == '\'' && s.behind(i+n) == '\'' { // twice makes a double one
-		if j := strings.Index(s.text[i+2:min(len(s.text), i+4096)], "''"); j > 0 {
-			return span{from: i + 2, to: i + 2 + j, end: i + 4 + j}, true
-		}
-		return span{}, false
-	}
 	if s.singles == nil {
 		s.singles = &[]int{}
 		for at := range s.text {

@@ -319,23 +319,24 @@ func TestChineseInputIsToldForWhatItIs(t *testing.T) {
 		line int
 		says []string
 	}{
-		"a full-width colon behind a section": {"logs：\n  topics: {}\n", 1, []string{"not valid YAML", "full-width ：, and YAML takes : only"}},
-		"one line further up":                 {"log: {level: info}\nlogs：\n\n  topics:\n    a: 1\n  b\n", 2, []string{"full-width ："}},
-		"a full-width comma between members":  {"log: {level: [info]，format: text}\n", 1, []string{"not valid YAML", "full-width ，, and YAML takes , only"}},
-		"a full-width colon in a member":      {"log: {level：info}\n", 1, []string{"full-width ：", "known keys: level, format"}},
-		"a section on one line":               {"logs：{topics: {}}\n", 1, []string{"full-width ："}},
-		"a full-width comma in a value":       {"log: {level: info，format: text}\n", 1, []string{"must be debug", "full-width ，"}},
-		"a full-width blank before a key":     {"log:\n　level: info\n", 2, []string{"U+3000"}},
-		"quotation marks around a duration":   {"call: {timeout: “30s”}\n", 1, []string{"must be a duration", "full-width “"}},
-		"quotation marks around a path":       {"logs: {topics: {a: {description: d, files: {paths: [“x.log”]}}}}\n", 1, []string{"quotation mark", "full-width “"}},
-		"a full-width comma in a list":        {"auth: {tokens: [{name: a, token: 0123456789abcdef, tools: [query_logs，query_rag]}]}\n", 1, []string{"not configured", "full-width ，"}},
-		"a topic called by a Chinese name":    {"logs: {topics: {结算: {description: d, files: {paths: [x]}}}}\n", 1, []string{"ASCII letters", "description"}},
-		"a file in GBK":                       {"log: {level: info}\nlogs: {topics: {a: {description: d, files: {paths: [\"./\xc8\xd5\xd6\xbe/*.log\"]}}}}\n", 2, []string{"not UTF-8", "iconv -f gb18030 -t utf-8"}},
-		"a file in UTF-16":                    {"\xff\xfel\x00o\x00g\x00:\x00", 0, []string{"UTF-16", "iconv -f utf-16 -t utf-8"}},
-		"a file in UTF-16 without its mark":   {"l\x00o\x00g\x00:\x00 \x00{\x00}\x00", 0, []string{"UTF-16"}},
-		"the section has another name":        {"log: {topics: {a: {description: d, files: {paths: [x]}}}}\n", 1, []string{`did you mean "logs.topics"?`, "known keys: level, format"}},
-		"a key one level too high":            {"timezone: UTC\n", 1, []string{`did you mean "logs.topics.NAME.files.timezone"?`}},
-		"a section under another one":         {"http: {mysql: {datasources: {}}}\n", 1, []string{"unknown key"}},
+		"a full-width colon behind a section":     {"logs：\n  topics: {}\n", 1, []string{"not valid YAML", "full-width ：, and YAML takes : only"}},
+		"one line further up":                     {"log: {level: info}\nlogs：\n\n  topics:\n    a: 1\n  b\n", 2, []string{"full-width ："}},
+		"a full-width comma between members":      {"log: {level: [info]，format: text}\n", 1, []string{"not valid YAML", "full-width ，, and YAML takes , only"}},
+		"a full-width comma at the end of a line": {"log: {level: info，\n format: text}\n", 2, []string{"not valid YAML", "line 1 holds a full-width ，"}},
+		"a full-width colon in a member":          {"log: {level：info}\n", 1, []string{"full-width ：", "known keys: level, format"}},
+		"a section on one line":                   {"logs：{topics: {}}\n", 1, []string{"full-width ："}},
+		"a full-width comma in a value":           {"log: {level: info，format: text}\n", 1, []string{"must be debug", "full-width ，"}},
+		"a full-width blank before a key":         {"log:\n　level: info\n", 2, []string{"U+3000"}},
+		"quotation marks around a duration":       {"call: {timeout: “30s”}\n", 1, []string{"must be a duration", "full-width “"}},
+		"quotation marks around a path":           {"logs: {topics: {a: {description: d, files: {paths: [“x.log”]}}}}\n", 1, []string{"quotation mark", "full-width “"}},
+		"a full-width comma in a list":            {"auth: {tokens: [{name: a, token: 0123456789abcdef, tools: [query_logs，query_rag]}]}\n", 1, []string{"not configured", "full-width ，"}},
+		"a topic called by a Chinese name":        {"logs: {topics: {结算: {description: d, files: {paths: [x]}}}}\n", 1, []string{"ASCII letters", "description"}},
+		"a file in GBK":                           {"log: {level: info}\nlogs: {topics: {a: {description: d, files: {paths: [\"./\xc8\xd5\xd6\xbe/*.log\"]}}}}\n", 2, []string{"not UTF-8", "iconv -f gb18030 -t utf-8"}},
+		"a file in UTF-16":                        {"\xff\xfel\x00o\x00g\x00:\x00", 0, []string{"UTF-16", "iconv -f utf-16 -t utf-8"}},
+		"a file in UTF-16 without its mark":       {"l\x00o\x00g\x00:\x00 \x00{\x00}\x00", 0, []string{"UTF-16"}},
+		"the section has another name":            {"log: {topics: {a: {description: d, files: {paths: [x]}}}}\n", 1, []string{`did you mean "logs.topics"?`, "known keys: level, format"}},
+		"a key one level too high":                {"timezone: UTC\n", 1, []string{`did you mean "logs.topics.NAME.files.timezone"?`}},
+		"a section under another one":             {"http: {mysql: {datasources: {}}}\n", 1, []string{"unknown key"}},
 	} {
 		_, err := load(t, c.text)
 		ps, _ := errors.AsType[Problems](err)
@@ -348,6 +349,9 @@ func TestChineseInputIsToldForWhatItIs(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, ps[0].Text, s)
 			}
 		}
+	}
+	if _, err := load(t, "log: {level: \"info，x\"] # 注：见上\n"); err == nil || strings.Contains(err.Error(), "full-width") {
+		t.Errorf("a full-width sign in quotation marks or a comment is blamed: %v", err)
 	}
 	c, err := load(t, "# 配置：生产环境，请勿修改\nlogs:\n  topics:\n    pay:\n      description: 支付服务：下单，退款 # 注释：见“手册”\n      files: {paths: [\"./日志，备份/“a”.log\"]}\n")
 	if err != nil || c.Logs.Topics["pay"].Description != "支付服务：下单，退款" {
