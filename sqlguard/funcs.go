@@ -24,8 +24,51 @@ func (c *conv) call(x ctx, name string, args ...sp.Expr) expr {
 	case "REGEXP_LIKE":
 		return c.regexpLike(x, args)
 	}
+	if d, ok := regexpDefaults[up]; ok && len(args) > d.needed {
+		if short, ok := c.regexpShort(x, f, args, d); ok {
+			return short
+		}
+	}
 	return call{f.name, c.exprs(x, args)}
 }
+
+// regexpDefault is what a function's arguments behind the needed ones mean when they are left out; a match type may follow.
+type regexpDefault struct {
+	needed int
+	values []string
+}
+
+var regexpDefaults = map[string]regexpDefault{
+	"REGEXP_REPLACE": {3, []string{"1", "0"}}, "REGEXP_SUBSTR": {2, []string{"1", "1"}}, "REGEXP_INSTR": {2, []string{"1", "1", "0"}},
+}
+
+// regexpShort leaves out arguments that say what is meant without them, which MariaDB does not take; the match type becomes a flag of the pattern.
+func (c *conv) regexpShort(x ctx, f fn, args []sp.Expr, d regexpDefault) (expr, bool) {
+	rest, flag := args[d.needed:], ""
+	for i, a := range rest {
+		l, ok := a.(*sp.Literal)
+		if !ok {
+			return nil, false
+		}
+		if i < len(d.values) {
+			if l.Type != sp.IntVal || l.Val != d.values[i] {
+				return nil, false
+			}
+			continue
+		}
+		if flag, ok = matchFlags[l.Val]; !ok || l.Type != sp.StrVal {
+			return nil, false
+		}
+	}
+	out := c.exprs(x, args[:d.needed])
+	if flag != "" {
+		out[1] = call{"CONCAT", []expr{strLit(flag), out[1]}}
+	}
+	return call{f.name, out}, true
+}
+
+// matchFlags are the match types that can be written as flags of the pattern.
+var matchFlags = map[string]string{"i": "(?i)", "c": "(?-i)", "": ""}
 
 func arity(f fn) string {
 	switch {
@@ -72,15 +115,9 @@ func (c *conv) sized(x ctx, f fn, args []sp.Expr) expr {
 func (c *conv) regexpLike(x ctx, args []sp.Expr) expr {
 	subject, pattern := c.expr(x, args[0]), c.expr(x, args[1])
 	if len(args) == 3 {
-		flag := ""
-		switch text(args[2], "the match type of REGEXP_LIKE") {
-		case "i":
-			flag = "(?i)"
-		case "c":
-			flag = "(?-i)"
-		case "":
-		default:
-			failUnsupported("this match type of REGEXP_LIKE")
+		flag, ok := matchFlags[text(args[2], "the match type of REGEXP_LIKE")]
+		if !ok {
+			fail(codeUnsupported, "this match type of REGEXP_LIKE is not supported; use 'i' or 'c', or write flags into the pattern: '(?m)^x'")
 		}
 		if flag != "" {
 			pattern = call{"CONCAT", []expr{strLit(flag), pattern}}

@@ -126,6 +126,9 @@ func prescan(src string, toks []token) (*scan, error) {
 			continue
 		}
 		plain := asName(toks, i)
+		if f := len(frames) - 1; f >= 0 && frames[f].listing && frames[f].depth == depth && i > 0 && toks[i-1].kw == kwAs && t.kw == kwNone {
+			plain = true // behind AS in a select list stands a name, whatever word it is
+		}
 		if plain || odd(t.text) || i > 0 && toks[i-1].op(".") {
 			quoteName(&out, t.text)
 			if plain || odd(t.text) {
