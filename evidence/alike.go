@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,8 +15,14 @@ var alike = map[rune]rune{
 	'е': 'e', 'Е': 'e', 'ε': 'e', 'ｅ': 'e', 'ҽ': 'e', '℮': 'e', 'ѵ': 'v', 'Ѵ': 'v', 'ν': 'v', 'ｖ': 'v', '∨': 'v', 'ⅴ': 'v', 'Ⅴ': 'v', 'v': 'v', 'E': 'e', 'V': 'v',
 }
 
+// rounded is a citation in the wrong brackets. The target of a link is none.
+var rounded = regexp.MustCompile(`(?:^|[^\]])([(（{｛][eE][vV][:：][A-Za-z0-9][A-Za-z0-9._-]*(?:#[^\s()（）{}｛｝]*)?[)）}｝])`)
+
 // alikes finds what a reader takes for [ev: and is none: other letters and brackets, blanks, emphasis, escapes or tags in between.
 func alikes(text string, starts []int) (out []mark) {
+	for _, m := range rounded.FindAllStringSubmatchIndex(text, -1) {
+		out = append(out, mark{line: lineOf(starts, m[2]), text: text[m[2]:m[3]], alike: true})
+	}
 	exact := map[int]bool{}
 	for _, m := range markGrammar.FindAllStringIndex(text, -1) {
 		exact[m[0]] = true

@@ -94,6 +94,8 @@ func TestAnInvalidCitationSaysWhatToWrite(t *testing.T) {
 		{"r1", "【ev:logs#e1】", "half-width brackets"},
 		{"r1", "［ev：logs#e1］", "half-width brackets"},
 		{"r1", "[ev：logs#e1]", "half-width"},
+		{"r1", "(ev:logs#e1)", "square brackets"},
+		{"r1", "网关超时（ev:logs#e1）。", "square brackets"},
 		{"r1", "[еv:logs#e1]", "only looks like"},
 		{"r1", "[ev:logs#event]", "malformed"},
 		{"r1", "[ev:]", "malformed"},

@@ -14,6 +14,7 @@ import (
 const (
 	whyShort    = "the quote is too short: at least 8 characters (4 Chinese, Japanese or Korean ones) or one whole cell"
 	whyBrackets = "write half-width brackets and a half-width colon: [ev:ID#e1]"
+	whyRound    = "write square brackets: [ev:ID#e1]"
 	whyLetters  = "it only looks like a citation: write the letters [ev: without anything in between"
 	whyMark     = "the citation is malformed: [ev:ID], [ev:ID#e1], [ev:ID#r1.status=FAILED] or [ev:ID#absent]"
 	whyURI      = "the citation is malformed: evidence://RUN/CALL?item=e1&quote=…"
@@ -29,7 +30,10 @@ func (d DraftCitation) Why(caller Caller) string {
 		return ""
 	}
 	c, ok := parseMark(d.Citation)
+	first, _ := utf8.DecodeRuneInString(d.Citation)
 	switch {
+	case strings.ContainsRune("({（｛", first):
+		return whyRound
 	case !strings.HasPrefix(d.Citation, "[ev:"):
 		return lookalike(d.Citation)
 	case !ok || !strings.HasSuffix(d.Citation, "]"):
