@@ -10,13 +10,15 @@ func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
 		return true
 	case len(v) <= 12 && noValue[string(bytes.ToLower(v))]:
 		return true
+	case keyName(v):
+		return true
 	case k.wide && saysNothing(v):
 		return true
 	case k.plural && numeric(v), k.short && len(v) <= 3 && numeric(v):
 		return true
-	case k.cwd && (v[0] == '/' || v[0] == '~'), k.dir && directory(v):
+	case k.cwd && (v[0] == '/' || v[0] == '~'), k.form == dirForm && directory(v):
 		return true
-	case k.weak && !random(v) && !basicAuth(k, v) && !(k.env && madeUp(v)), k.code && !codeLike(v):
+	case k.weak && !random(v) && !basicAuth(k, v) && !(k.form == envForm && madeUp(v)), k.code && !codeLike(v):
 		return true
 	case w.r.o.KeepPlaceholders && placeholder(v):
 		return true
@@ -24,6 +26,23 @@ func (w *scanner) harmless(k *key, v []byte, quoted bool) bool {
 		return true
 	case !quoted && (has(v, 0, "[REDACTED") || has(v, 0, "[FILTERED")):
 		return true
+	}
+	return false
+}
+
+// keyName tells a value that only names where the secret is: DB_PASSWORD.
+func keyName(v []byte) bool {
+	under := false
+	for _, c := range v {
+		if class[c]&cUpper == 0 && c != '_' {
+			return false
+		}
+		under = under || c == '_'
+	}
+	for _, w := range [...]string{"_PASSWORD", "_SECRET", "_TOKEN", "_KEY", "_PASS"} {
+		if under && v[0] != '_' && bytes.HasSuffix(v, []byte(w)) {
+			return true
+		}
 	}
 	return false
 }

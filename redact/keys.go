@@ -6,10 +6,10 @@ import "bytes"
 type key struct {
 	from, to int // of the identifier in the text under scan
 	kind     kind
+	form     keyForm
 	weak     bool // a secret only when the value looks like one
-	env      bool // a weak one in an environment: REDISCLI_AUTH
 	code     bool // a secret only when the value has digits
-	plural   bool // tokens: a number under it is a count
+	plural   bool // tokens, token_id: a number under it is a count or a key of a table
 	names    bool // secrets, tokens: a name under it is one of a Secret
 	short    bool // pass: a small number under it is a count
 	auth     bool // Authorization: the scheme stays
@@ -17,12 +17,20 @@ type key struct {
 	set      bool // Set-Cookie: attributes stay
 	hostish  bool // a host only when the value looks like one
 	cwd      bool // PWD, OLDPWD: a directory
-	dir      bool // pwd: a password, or what reads as a directory
 	wide     bool // in another script: prose in that script is no value
 	phrase   bool // passphrase: the value may hold blanks
 	token    bool
 	password bool // reads as a password in prose
 }
+
+// keyForm is a spelling of a key under which values are judged otherwise.
+type keyForm uint8
+
+const (
+	plainForm keyForm = iota
+	envForm           // a weak one in an environment: REDISCLI_AUTH
+	dirForm           // pwd: a password, or what reads as a directory
+)
 
 // maxIdent bounds an identifier: the longest property names seen in practice have about 60 bytes.
 const maxIdent = 64
@@ -159,7 +167,9 @@ func classify(b []byte, from, to int) key {
 			case "pwd", "pw", "psw", "passcode", "psk", "passe", "heslo", "parola", "salasana", "lozinka", "kennwort", "senha", "contrasena", "wachtwoord":
 				k.password = true
 				k.cwd = k.cwd || string(id) == "PWD"
-				k.dir = string(id) == "pwd"
+				if string(id) == "pwd" {
+					k.form = dirForm
+				}
 			}
 		case mPass:
 			anyStrong = true
@@ -219,12 +229,15 @@ func classify(b []byte, from, to int) key {
 	switch {
 	case anyStrong, keyed:
 		k.kind = kindSecret
+		k.plural = k.plural || s.n > 1 && string(s.at(s.n-1)) == "id" && string(s.at(0)) != "session" // token_id=42
 	case string(id) == "AUTH":
 		k.kind, k.weak = kindSecret, true
 	case anyWeak && (ms[last] == mWeak || ms[last] == mKey):
 		k.kind = kindSecret
 		k.weak = last == s.n-1 || string(s.at(s.n-1)) != "id" // session_id is the session itself
-		k.env = k.weak && s.n > 1 && !hasLower(id)
+		if k.weak && s.n > 1 && !hasLower(id) {
+			k.form = envForm
+		}
 	case ms[last] == mKey && (last == 0 && s.n == 1 || last > 0 && string(s.at(0)) == "x"): // X-Functions-Key
 		k.kind, k.weak = kindSecret, true
 	case last > 0 && string(s.at(last)) == "code" && codeOf[string(s.at(last-1))]:

@@ -104,7 +104,7 @@ func (w *scanner) prose(k *key) int {
 		case "is:", "was:":
 			return w.said(k, after, false)
 		case "mismatch":
-			if q := w.skipWords(after, "expected", "got", "want"); mark && q > after {
+			if q := w.skipWords(after, "expected", "got", "want"); mark && q > after && !isDigit(at(b, q)) {
 				return w.said(k, q, true)
 			}
 			return 0

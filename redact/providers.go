@@ -1,10 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"encoding/base64"
-	"unicode/utf8"
-)
+import "bytes"
 
 // charset says which bytes the rest of a provider's token may have.
 type charset uint8
@@ -46,8 +42,8 @@ var providers = []prefix{
 	{"dt0c01.", csDotted, 24, 0}, {"PMAK-", csURL, 24, 0}, {"sntrys_", csDotted, 24, 0}, {"sntryu_", csWord, 24, 0}, {"tfp_", csWord, 24, 0}, {".atlasv1.", csURL, 24, 0}, {":AA", csURL, 30, 0}, {"pscale_tkn_", csDotted, 16, 0}, {"pscale_pw_", csDotted, 16, 0}, {"pscale_oauth_", csDotted, 16, 0}, {"pul-", csHex, 32, 0}, {"ops_eyJ", csWord, 24, 0}, {"fo1_", csWord, 20, 0}, {"fm1r_", csDotted, 20, 0}, {"fm2_", csDotted, 20, 0},
 	{"duffel_live_", csURL, 16, 0}, {"duffel_test_", csURL, 16, 0}, {"EZAK", csWord, 40, 0}, {"EZTK", csWord, 40, 0}, {"FLWSECK", csURL, 12, 0}, {"FLWPUBK", csURL, 12, 0}, {"ion_", csWord, 36, 0}, {"shippo_live_", csHex, 16, 0}, {"shippo_test_", csHex, 16, 0}, {"xkeysib-", csURL, 24, 0}, {"xsmtpsib-", csURL, 24, 0}, {"ntn_", csWord, 24, 0}, {"secret_", csWord, 40, 0}, {"figd_", csURL, 20, 0}, {"CFPAT-", csURL, 20, 0}, {"patr", csWord, 60, 0},
 	{"AccountKey=", csPath, 8, 11}, {"SharedAccessSignature ", csPath, 8, 22}, {"SharedAccessKey=", csPath, 8, 16}, {"waka_", csURL, 20, 0}, {"tskey-", csURL, 12, 0}, {"cfut_", csWord, 20, 0}, {"pat-na1-", csURL, 16, 0}, {"pat-eu1-", csURL, 16, 0}, {"ATATT3", csURL, 20, 0}, {"ATCTT3", csURL, 20, 0}, {"ATBB", csWord, 20, 0}, {"BBDC-", csURL, 20, 0}, {"p8e-", csWord, 20, 0}, {"CCIPAT_", csWord, 20, 0}, {"CCIPRJ_", csWord, 20, 0}, {"bkua_", csWord, 20, 0}, {"sgp_", csWord, 20, 0}, {"sbp_", csHex, 20, 0}, {"eyJhbGciOi", csDotted, 4, 0}, {"phc_", csWord, 20, 0}, {"phx_", csWord, 20, 0}, {"rnd_", csWord, 24, 0},
-	{"SK", csHex, 32, 0}, {"-us", csHex, 1, 0}, {"sl.", csDotted, 60, 0}, {"pat", csDotted, 72, 0}, {"t1.9eu", csDotted, 60, 0}, {"nfp_", csWord, 30, 0}, {"nfc_", csWord, 30, 0}, {"A3-", csURL, 26, 0}, {"AKCp", csWord, 60, 0}, {"oy2", csWord, 43, 0}, {"squ_", csHex, 32, 0}, {"sqp_", csHex, 32, 0}, {"sqa_", csHex, 32, 0}, {":APA91b", csURL, 60, 0}, {"live_", csHex, 35, 0}, {"test_", csHex, 35, 0}, {"re_", csWord, 30, 0}, {"ico-", csWord, 32, 0}, {"CLOJARS_", csHex, 40, 0},
-	{"SEC", csHex, 60, 0}, {"ALTAK-", csURL, 20, 0}, {"sb_secret_", csURL, 16, 0}, {"vercel_blob_rw_", csWord, 16, 0}, {"pnu_", csWord, 30, 0}, {"rdme_", csWord, 30, 0}, {"essu_", csWord, 30, 0}, {"mdb_sa_sk_", csURL, 16, 0}, {"napi_", csWord, 30, 0}, {"access-production-", csURL, 30, 0}, {"access-sandbox-", csURL, 30, 0}, {"access_token$", csPath, 20, 0}, {"rzp_live_", csWord, 12, 0}, {"rzp_test_", csWord, 12, 0}, {"akab-", csURL, 30, 0}, {"K00", csWord, 28, 0}, {"tgp_v1_", csURL, 24, 0}, {"sdk-", csURL, 36, 0}, {"mob-", csURL, 36, 0}, {"0Q~", csDotted, 28, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
+	{"-us", csHex, 1, 0}, {"sl.", csDotted, 60, 0}, {"pat", csDotted, 72, 0}, {"t1.9eu", csDotted, 60, 0}, {"nfp_", csWord, 30, 0}, {"nfc_", csWord, 30, 0}, {"A3-", csURL, 26, 0}, {"AKCp", csWord, 60, 0}, {"oy2", csWord, 43, 0}, {"squ_", csHex, 32, 0}, {"sqp_", csHex, 32, 0}, {"sqa_", csHex, 32, 0}, {":APA91b", csURL, 60, 0}, {"live_", csHex, 35, 0}, {"test_", csHex, 35, 0}, {"re_", csWord, 30, 0}, {"ico-", csWord, 32, 0}, {"CLOJARS_", csHex, 40, 0},
+	{"ALTAK-", csURL, 20, 0}, {"sb_secret_", csURL, 16, 0}, {"vercel_blob_rw_", csWord, 16, 0}, {"pnu_", csWord, 30, 0}, {"rdme_", csWord, 30, 0}, {"essu_", csWord, 30, 0}, {"mdb_sa_sk_", csURL, 16, 0}, {"napi_", csWord, 30, 0}, {"access-production-", csURL, 30, 0}, {"access-sandbox-", csURL, 30, 0}, {"access_token$", csPath, 20, 0}, {"rzp_live_", csWord, 12, 0}, {"rzp_test_", csWord, 12, 0}, {"akab-", csURL, 30, 0}, {"K00", csWord, 28, 0}, {"tgp_v1_", csURL, 24, 0}, {"sdk-", csURL, 36, 0}, {"mob-", csURL, 36, 0}, {"0Q~", csDotted, 28, 0}, {"LS0tLS1CRUdJTi", csPath, 8, 0}, {"LS0tLS1FTkQ", csPath, 8, 0}, {"$ANSIBLE_VAULT;", csPath, 2, 0},
 	{"$2a$", csPath, 20, 0}, {"$2b$", csPath, 20, 0}, {"$2y$", csPath, 20, 0}, {"$6$", csPath, 20, 0}, {"$5$", csPath, 20, 0}, {"$1$", csPath, 20, 0}, {"$argon2", csHash, 20, 0}, {"$apr1$", csPath, 16, 0}, {"$7$", csHash, 20, 0}, {"$scrypt$", csHash, 20, 0}, {"$pbkdf2", csHash, 20, 0}, {"pbkdf2_sha", csHash, 24, 0}, {"pbkdf2:sha", csHash, 24, 0}, {"scrypt:32768", csHash, 24, 0}, {"{SSHA256}", csPath, 16, 0}, {"{SSHA512}", csPath, 16, 0}, {"{CRYPT}", csPath, 10, 0}, {"$y$", csPath, 20, 0}, {"{SSHA}", csPath, 16, 0}, {"{SHA}", csPath, 16, 0},
 }
 
@@ -283,119 +279,4 @@ func (w *scanner) armor(from int) int {
 	}
 	w.secret(from, end)
 	return end
-}
-
-func allB64(s []byte) bool {
-	for _, c := range s {
-		if !isB64(c) && c != '=' {
-			return false
-		}
-	}
-	return true
-}
-
-// base64 decodes the run around a key word in base64 and masks it when it holds a secret.
-func (w *scanner) base64(from, to int) {
-	b := w.b
-	if !w.r.on[kindSecret] || to <= w.b64End {
-		return
-	}
-	l, r := from, to
-	for l > w.b64End && isB64(b[l-1]) {
-		l--
-	}
-	for r < len(b) && isB64(b[r]) {
-		r++
-	}
-	w.b64End = r
-	w.steps += r - l
-	for r < len(b) && b[r] == '=' && r-w.b64End < 2 {
-		r++
-	}
-	if w.r.holds(decode64(b[l:r])) {
-		w.secret(l, r)
-		return
-	}
-	for s, n := from-1, 0; s >= l && n < 4; s-- { // "path/" or "key-" before the encoded text belongs to the alphabet too
-		if c := b[s]; c == '/' || c == '-' || c == '_' || c == '+' {
-			n++
-			if w.r.holds(decode64(b[s+1 : r])) {
-				w.secret(s+1, r)
-				return
-			}
-		}
-	}
-}
-
-// hex decodes the run of hexadecimal digits around a key word and masks it when it holds a secret.
-func (w *scanner) hex(n, from, to int) {
-	b := w.b
-	if !w.r.on[kindSecret] || from < w.hexEnd || !hasFold(b, from, hexWords[n]) {
-		return
-	}
-	l, r := from, to
-	for l > w.hexEnd && isHex(b[l-1]) {
-		l--
-	}
-	for r < len(b) && isHex(b[r]) {
-		r++
-	}
-	w.hexEnd = r
-	w.steps += r - l
-	text := make([]byte, 0, (r-l)/2)
-	for i := l + (from-l)%2; i+1 < r; i += 2 { // the word stands on a byte border
-		text = append(text, unhex(b[i])<<4|unhex(b[i+1]))
-	}
-	if i := from - l; !printable(text[:min(len(text), i/2)]) { // something binary before it
-		text = text[i/2:]
-	}
-	if n := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' && !isSpace(byte(r)) || r == utf8.RuneError }); n >= 0 {
-		text = text[:n]
-	}
-	if w.r.holds(text) {
-		w.secret(l, r)
-	}
-}
-
-// decode64 decodes either alphabet, with or without padding, as far as it goes; nil when it is not text.
-func decode64(s []byte) []byte {
-	s = bytes.TrimRight(s, "=")
-	if len(s)%4 == 1 {
-		s = s[:len(s)-1]
-	}
-	enc := base64.RawStdEncoding
-	if bytes.IndexByte(s, '-') >= 0 || bytes.IndexByte(s, '_') >= 0 {
-		enc = base64.RawURLEncoding
-	}
-	out := make([]byte, enc.DecodedLen(len(s)))
-	n, _ := enc.Decode(out, s)
-	if !printable(out[:n]) {
-		return nil
-	}
-	return out[:n]
-}
-
-func printable(s []byte) bool {
-	for _, c := range s {
-		if c < 0x20 && !isSpace(c) || c == 0x7f {
-			return false
-		}
-	}
-	return utf8.Valid(s)
-}
-
-// holds tells whether text holds a secret, by the rules that need no decoding.
-func (r *Redactor) holds(text []byte) bool {
-	if len(text) < 4 || !r.on[kindSecret] {
-		return false
-	}
-	w := &scanner{r: r}
-	w.begin(text)
-	w.walk(r.plain)
-	for _, s := range w.spans {
-		if s.kind == kindSecret {
-			return true
-		}
-	}
-	return false
 }

@@ -53,9 +53,11 @@ func (w *scanner) wideKey(n, from, to int) {
 	}
 	q := skipBlank(b, p)
 	if wideDelim(b, q) == 0 {
-		if v, d := w.delim(wideStart(b, from), to); d != noDelimiter {
-			w.keyed(&k, v, d)
-			return
+		for _, r := range [...]int{to, p} {
+			if v, d := w.delim(wideStart(b, from), r); d != noDelimiter {
+				w.keyed(&k, v, d)
+				return
+			}
 		}
 	}
 	if d := wideDelim(b, q); d > 0 {
