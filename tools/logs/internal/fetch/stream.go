@@ -11,9 +11,32 @@ import (
 // ErrShape is an answer that is no JSON or not of the shape that the API has.
 var ErrShape = errors.New("the answer has another shape than the API's")
 
-// Document reads one JSON value that is an object and nothing behind it, member by member, so that an answer is never in memory as a whole.
+// maxValue bounds one value of a document: 64 calls at once that each wait for the end of one stay under what their answers may take. It is four times the longest
+// line that a Loki keeps.
+const maxValue = 1 << 20
+
+// pending reads for a decoder and stops where the decoder holds more than a value may be.
+type pending struct {
+	r    io.Reader
+	d    *json.Decoder
+	read int64
+}
+
+func (p *pending) Read(b []byte) (int, error) {
+	if p.read-p.d.InputOffset() > maxValue {
+		return 0, ErrLong
+	}
+	n, err := p.r.Read(b)
+	p.read += int64(n)
+	return n, err
+}
+
+// Document reads one JSON value that is an object and nothing behind it, member by member, so that an answer is never in memory as a whole. A member or element that
+// Value reads and that is over 1 MiB is ErrLong.
 func Document(r io.Reader, member func(d *json.Decoder, key string) error) error {
-	d := json.NewDecoder(r)
+	p := &pending{r: r}
+	p.d = json.NewDecoder(p)
+	d := p.d
 	if err := Object(d, member); err != nil {
 		return err
 	}
@@ -75,6 +98,9 @@ func Value(d *json.Decoder, v any) error {
 
 // malformed gives the error of a decoder its code; an answer that ended too early is told apart, and Do gives it its code.
 func malformed(err error) error {
+	if errors.Is(err, ErrLong) {
+		return ErrLong
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.ErrUnexpectedEOF
 	}
