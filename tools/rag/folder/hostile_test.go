@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"github.com/seed-069badc9/mcp-gateway/redact"
 	"github.com/seed-069badc9/mcp-gateway/tools/rag"
@@ -232,6 +235,79 @@ func TestTheEndOfAHugeDocumentIsSearched(t *testing.T) {
 		hits := ask(t, x, q, 0.3)
 		if len(hits) == 0 || !strings.Contains(hits[0].Text, "bandicoot") {
 			t.Errorf("%q finds %d passages, not the line", q, len(hits))
+		}
+	}
+}
+
+// Attack: documents that no editor would write. Each must be among the first by what a reader of it sees, although short ones hold a part of the question.
+func TestHostileDocumentsAreFoundByWhatAReaderSees(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	gbk, err := simplifiedchinese.GBK.NewEncoder().String("# 网关重启手册\n\n鸭嘴兽网关需要重启两次，然后检查日志里是否还有超时。\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := []struct{ file, text, query, shows string }{
+		{"fence.md", "# Fence\n\n```sh\nrun one\n\nreset the aardvark valve\n", "aardvark valve", "aardvark"},
+		{"seven.md", "# S\n\n####### bandicoot valve, seven deep\n\ntext\n", "bandicoot valve", "bandicoot"},
+		{"six.md", "# a\n## b\n### c\n#### d\n##### e\n###### cassowary valve\n\ntext\n", "cassowary valve", "cassowary"},
+		{"table.md", "# Table\n\n| a | b |\n|---|---|\n" + strings.Repeat("| host cell | value of cell |\n", 8000) + "| dunnart valve | last row |\n", "dunnart valve", "dunnart"},
+		{"line.md", "# Line\n\n" + strings.Repeat("filler words of one line ", 60_000) + " echidna valve at the end " + strings.Repeat("more filler ", 1000) + "\n", "echidna valve", "echidna"},
+		{"invalid.md", "# Invalid\n\nThe caf\xe9 of the fairywren valve \xff\n" + strings.Repeat("plain text. ", 20), "fairywren valve", "fairywren"},
+		{"gbk.md", gbk, "鸭嘴兽网关要重启", "鸭嘴兽"},
+		{"zero.md", "# Zero\n\nThe gala\u200bgonia and gou\u00adldian valve, \u202eglider\u202c.\n", "galagonia gouldian glider", "galagonia"},
+		{"wide.md", "# Full\n\nＨＯＮＥＹＥＡＴＥＲ valve\n", "honeyeater valve", "ＨＯＮＥＹＥＡＴＥＲ"},
+		{"marks.md", "# E\n\n" + strings.Repeat("*_`", 50_000) + " ibisbill valve\n", "ibisbill valve", "ibisbill"},
+		{"head.md", "# " + strings.Repeat("long heading ", 3000) + "jacana valve\n\nbody\n", "jacana valve", "jacana"},
+		{"under.md", strings.Repeat("a\n=\n", 3000) + "kowari valve\n", "kowari valve", "kowari"},
+		{"front.md", "---\n" + strings.Repeat("key: value\n", 5000) + "\nlorikeet valve\n", "lorikeet valve", "lorikeet"},
+		{strings.Repeat("d/", 60) + "deep.md", "# Deep\n\nThe monjon valve.\n", "monjon valve", "monjon"},
+		{"short.md", "# Notes\n\nA valve is a valve, says the macropod.\n", "macropod valve", "A valve is"},
+	}
+	for _, d := range docs {
+		write(t, dir, map[string]string{d.file: d.text})
+	}
+	write(t, out, map[string]string{"outside.md": "# Outside\n\nkookaburra valve\n"})
+	for from, to := range map[string]string{"link.md": filepath.Join(out, "outside.md"), "links": out, "loop.md": "loop.md", "inside.md": "six.md"} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := open(t, Options{Path: dir})
+	for _, d := range docs {
+		hits := ask(t, x, d.query, 0.3)
+		if !slices.ContainsFunc(hits[:min(len(hits), 3)], func(h rag.Hit) bool { return strings.Contains(h.Text, d.shows) }) {
+			t.Errorf("%q finds %.60q, want a passage of %.20s with %s among the first", d.query, sources(hits), d.file, d.shows)
+		}
+		for _, h := range hits {
+			if !utf8.ValidString(h.Text) || strings.ContainsAny(h.Text, "\u200b\u202e\u00ad") {
+				t.Errorf("%s shows broken or invisible characters", h.Source)
+			}
+		}
+	}
+	if hits := ask(t, x, "kookaburra", 0.3); len(hits) != 0 {
+		t.Errorf("a file outside of the folder is found: %v", sources(hits))
+	}
+}
+
+// Attack: ask in Chinese at length. The subject came after the first 64 bigrams and was not looked at.
+func TestTheSubjectOfALongChineseQuestionMayComeLast(t *testing.T) {
+	t.Parallel()
+	dir, _, _ := shopBooks(t)
+	x := open(t, Options{Path: dir})
+	polite := "各位同事早上好，非常抱歉这么早打扰大家，昨晚值班的时候我正在跟家里人吃饭，突然收到好几条告警短信，一开始以为只是误报，后来客服部门也打来电话说有不少顾客投诉，所以想请教一下："
+	hits := ask(t, x, polite+"缓存命中率下降，大量键同时过期引起缓存雪崩应该怎么处理？", 0.2)
+	if len(hits) == 0 || hits[0].Source != "zh/redis_hit_rate.md" {
+		t.Errorf("found %v, want zh/redis_hit_rate.md first", sources(hits))
+	}
+	words := make([]string, maxTerms+1)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%dx", i)
+	}
+	for n, want := range map[int]string{maxTerms: "", maxTerms + 1: noteLong} {
+		ans, err := x.Search(t.Context(), rag.Query{Text: strings.Join(words[:n], " "), Limit: 5, Floor: 0.3}, func(int) error { return nil })
+		if err != nil || ans.Note != want {
+			t.Errorf("%d words: note %q, %v, want %q", n, ans.Note, err, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,6 +92,7 @@ const patience = 500 * time.Millisecond
 // Notes that go with an answer.
 const (
 	noteRefreshing = "The index is being refreshed; the newest changes of the folder may be missing."
+	noteLong       = "The question is long; only its first part was searched."
 	noteUnreadable = "The folder cannot be read at the moment; the answer comes from its last index."
 )
 
@@ -124,10 +126,11 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 			return ans, nil
 		}
 		if len(ans.Hits) > 0 {
-			ans.Note = noteRefreshing
+			state := noteRefreshing
 			if pending.failed() != nil {
-				ans.Note = noteUnreadable
+				state = noteUnreadable
 			}
+			ans.Note = strings.TrimSpace(ans.Note + " " + state)
 			return ans, nil
 		}
 		// Nothing found proves nothing before the refresh is done.
@@ -142,11 +145,11 @@ func (x *Index) Search(ctx context.Context, q rag.Query, take func(int) error) (
 
 // answer searches one generation. whole is false when a configured part of the search could not take part, so that finding nothing proves nothing.
 func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take func(int) error) (ans rag.Answer, whole bool, err error) {
-	picks, left, err := g.words(ctx, q.Text)
+	found, err := g.words(ctx, q.Text)
 	if err != nil {
 		return ans, false, err
 	}
-	whole, note := true, ""
+	picks, whole, note := found.picks, true, ""
 	if x.o.Embedder != nil && len(g.docs) > 0 {
 		picks, note, whole = x.hybrid(ctx, g, q.Text, picks)
 		x.makeVectors(g)
@@ -154,8 +157,10 @@ func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take fun
 	if err := ctx.Err(); err != nil {
 		return ans, false, err
 	}
-	ans, err = g.collect(ctx, picks, left, q, take)
-	ans.Note = note
+	ans, err = g.collect(ctx, picks, found.left, q, take)
+	if ans.Note = note; found.shortened {
+		ans.Note = strings.TrimSpace(noteLong + " " + note)
+	}
 	return ans, whole, err
 }
 

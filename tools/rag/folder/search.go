@@ -26,13 +26,15 @@ const (
 	bBody    = 0.7
 	wNamed   = 1.25 // what a wholly named title adds, as a share of the score: "KubeletDown" for a query that says kubelet and down
 	wPassage = 0.3  // share of the best passage in a document's score
-	wLead    = 0.6  // share of the first passage, which says what the document is about
+	wBest    = 0.85 // what the best passage alone is worth to a document whose other pages are about other things
+	wLead    = 0.6  // share of the first passage, which says what the document is about; half the best one stands in for it
 	wWhole   = 0.5  // an identifier as a whole, beside its parts
 	wNear    = 0.7  // a word that the documents spell another way
 	wEarly   = 0.5  // what the first word of a query is worth more: alerts and people name the subject first, and details follow
 	early    = 3    // terms over which that fades to a third
 	wFurther = 0.7  // a further passage of the same document
 
+	maxLength   = 6   // times the average: beyond it a document is punished no further for its other pages
 	maxRanked   = 60  // documents whose passages are looked at
 	perDocument = 3   // passages that one document may put into an answer
 	scanChunks  = 512 // passages of one document that are scored; of a longer one those with the rarest words
@@ -64,20 +66,27 @@ type pick struct {
 	score     float64
 }
 
+// ranking is what the words of a query find.
+type ranking struct {
+	picks     []pick
+	left      float64 // the relevance of the best passage that is not among them
+	shortened bool    // the query holds more terms than are looked at
+}
+
 // words ranks documents by the words of the query and lists their passages: the best of each document first, then further ones of documents that have more to say.
-// left is the relevance of the best passage that is not listed.
-func (g *generation) words(ctx context.Context, text string) (picks []pick, left float64, err error) {
-	terms := queryTerms(text)
+func (g *generation) words(ctx context.Context, text string) (r ranking, err error) {
+	var terms []term
+	terms, r.shortened = queryTerms(text)
 	if err := g.weigh(ctx, terms); err != nil {
-		return nil, 0, err
+		return r, err
 	}
 	found, err := g.rank(ctx, terms)
 	if err != nil {
-		return nil, 0, err
+		return r, err
 	}
 	for i := range found {
 		c := &found[i]
-		left = max(left, c.left)
+		r.left = max(r.left, c.left)
 		for n, p := range c.passages {
 			if p.score <= 0 {
 				continue
@@ -89,11 +98,11 @@ func (g *generation) words(ctx context.Context, text string) (picks []pick, left
 				// A further passage stands below its document's best by as much as it scores less, and a little more: another document tells something new.
 				k.relevance, k.score = p.coverage, c.score*p.score/c.passages[0].score*wFurther
 			}
-			picks = append(picks, k)
+			r.picks = append(r.picks, k)
 		}
 	}
-	sort.SliceStable(picks, func(i, j int) bool { return picks[i].score > picks[j].score })
-	return picks, left, nil
+	sort.SliceStable(r.picks, func(i, j int) bool { return r.picks[i].score > r.picks[j].score })
+	return r, nil
 }
 
 // rank finds the documents that hold terms of the query, the best first.
@@ -229,7 +238,7 @@ func (g *generation) scoreDocument(terms []term, c *candidate) {
 	}
 }
 
-func lengthNorm(b, length, avg float64) float64 { return 1 - b + b*length/avg }
+func lengthNorm(b, length, avg float64) float64 { return 1 - b + b*min(length/avg, maxLength) }
 
 func share(have, all float64) float64 {
 	if all <= 0 {
@@ -286,7 +295,7 @@ func (g *generation) scorePassages(ctx context.Context, terms []term, c *candida
 		}
 		c.passages = c.passages[:perDocument]
 	}
-	c.score = (1-wPassage)*c.score + wPassage*best + wLead*lead
+	c.score = (1-wPassage)*max(c.score, wBest*best) + wPassage*best + wLead*max(lead, best/2)
 	return nil
 }
 

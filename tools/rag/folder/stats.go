@@ -132,22 +132,37 @@ type collectionStats struct {
 	docs, chunks float64
 	avg          [fields]float64 // of documents
 	avgChunk     float64         // body terms of a chunk
+	lengths      [fields][]float64
 }
 
 func (c *collectionStats) add(d *docRow, s stats) {
 	c.docs++
 	c.chunks += float64(d.chunks)
 	for f := range fields {
-		c.avg[f] += s.length(f)
+		c.lengths[f] = append(c.lengths[f], s.length(f))
 	}
 }
 
+// finish computes the averages. A document of more than maxLength times the average counts as one of that length, or a single manual would make all runbooks short.
 func (c *collectionStats) finish() {
 	if c.docs == 0 {
 		return
 	}
-	c.avgChunk = max(c.avg[inBody]/max(c.chunks, 1), 1)
-	for f := range c.avg {
-		c.avg[f] = max(c.avg[f]/c.docs, 1)
+	all := 0.0
+	for _, n := range c.lengths[inBody] {
+		all += n
 	}
+	c.avgChunk = max(all/max(c.chunks, 1), 1)
+	for f := range fields {
+		limit := math.Inf(1)
+		for range 8 {
+			sum := 0.0
+			for _, n := range c.lengths[f] {
+				sum += min(n, limit)
+			}
+			c.avg[f] = max(sum/c.docs, 1)
+			limit = c.avg[f] * maxLength
+		}
+	}
+	c.lengths = [fields][]float64{}
 }

@@ -19,7 +19,7 @@ import (
 
 // formatVersion changes with the schema, the tokeniser, the splitter or anything else that makes an index of yesterday wrong. Another version is built anew;
 // identities are carried over.
-const formatVersion = "rag-4"
+const formatVersion = "rag-5"
 
 // schema of an index file. The full-text table is contentless: it holds terms only, and the text lies beside it. A chunk's rowid is doc<<chunkBits | ordinal, so
 // that a posting names its document without a look-up.

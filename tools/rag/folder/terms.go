@@ -27,21 +27,23 @@ type term struct {
 	sure   float64 // 1, less for a word that the documents spell another way
 }
 
-// maxTerms bounds the distinct terms of a query: a pasted alert has some thirty.
-const maxTerms = 64
+// maxTerms bounds the distinct terms of a query: a pasted alert has some thirty, a Chinese question about one a character.
+const maxTerms = 192
 
-// queryTerms are the distinct terms of a query in their order.
-func queryTerms(q string) []term {
+// queryTerms are the distinct terms of a query in their order. shortened tells that there are more.
+func queryTerms(q string) (out []term, shortened bool) {
 	seen := map[string]bool{}
-	var out []term
 	for _, t := range lex.Tokens(q) {
-		if seen[t.Term] || len(out) == maxTerms {
+		if seen[t.Term] {
 			continue
+		}
+		if len(out) == maxTerms {
+			return out, true
 		}
 		seen[t.Term] = true
 		out = append(out, term{text: t.Term, hash: termHash(t.Term), kind: t.Kind, glue: lex.Glue(t.Term), place: len(out), sure: 1})
 	}
-	return out
+	return out, false
 }
 
 // prior is how many passages of nothing in particular are imagined beside the collection. In a folder of two documents a word that one of them holds would otherwise

@@ -53,8 +53,11 @@ func Strip(s string) string {
 			pos = end
 			continue
 		}
-		b.WriteString(s[pos : pos+at])
-		pos = skipHidden(s, pos+at, kind, failed)
+		from := pos + at
+		b.WriteString(s[pos:from])
+		if pos = skipHidden(s, from, kind, failed); pos == from+1 { // nothing hidden after all
+			b.WriteByte('<')
+		}
 		if pos > end { // the rest of a line that began hidden
 			_, width := CutLine(s[pos:])
 			end = pos + width
@@ -159,7 +162,7 @@ func definition(s string, used map[string]int) (width int, seen bool) {
 // hiddenTags are elements whose content is never shown.
 var hiddenTags = []string{"script", "style", "template", "noscript", "head", "title"}
 
-// hiddenStart finds the first hidden piece that begins in the first n bytes of s, a line, outside of inline code. kind is "--" for a comment, else the element's name.
+// hiddenStart finds the first hidden piece that begins in the first n bytes of s, a line, outside of inline code. kind is a key of ends, else the element's name.
 func hiddenStart(s string, n int) (at int, kind string) {
 	code := false
 	for i := 0; i < n; i++ {
@@ -172,8 +175,8 @@ func hiddenStart(s string, n int) (at int, kind string) {
 			if code {
 				continue
 			}
-			if strings.HasPrefix(s[i:], "<!--") {
-				return i, "--"
+			if kind := bogus(s[i:]); kind != "" {
+				return i, kind
 			}
 			name, attrs := openTag(s[i:])
 			if name == "" {
@@ -191,6 +194,24 @@ func hiddenStart(s string, n int) (at int, kind string) {
 	}
 	return -1, ""
 }
+
+// bogus tells a comment ("--") and what browsers treat as one: processing instructions ("?"), character data ("[") and declarations ("!").
+func bogus(s string) string {
+	switch {
+	case strings.HasPrefix(s, "<!--"):
+		return "--"
+	case strings.HasPrefix(s, "<?"):
+		return "?"
+	case strings.HasPrefix(s, "<![CDATA["):
+		return "["
+	case len(s) > 2 && s[1] == '!' && lower(s[2]) >= 'a' && lower(s[2]) <= 'z':
+		return "!"
+	}
+	return ""
+}
+
+// ends are the ends of what is hidden without being an element.
+var ends = map[string]string{"--": "-->", "?": "?>", "[": "]]>", "!": ">"}
 
 // maxTag bounds a tag in bytes; it may go on over line ends.
 const maxTag = 4096
@@ -234,6 +255,9 @@ func Hides(attrs string) bool {
 				return true
 			}
 		}
+		if strings.Contains(squeezed, "overflow:hidden") && (noSize(squeezed, "height:0") || noSize(squeezed, "width:0")) {
+			return true
+		}
 	}
 	for _, f := range strings.Fields(attrs) {
 		if f == "hidden" || f == "hidden/" || strings.HasPrefix(f, "hidden=") {
@@ -241,6 +265,12 @@ func Hides(attrs string) bool {
 		}
 	}
 	return false
+}
+
+// noSize tells a size of nothing, whatever its unit: height:0px, not height:0.5em.
+func noSize(style, decl string) bool {
+	_, rest, ok := strings.Cut(style, decl)
+	return ok && (rest == "" || rest[0] != '.' && (rest[0] < '0' || rest[0] > '9'))
 }
 
 // maxFailed is how often the end of a hidden piece of one kind is searched for in vain. Beyond it the rest of the text is taken not to hold one, which keeps the work
@@ -253,9 +283,9 @@ func skipHidden(s string, pos int, kind string, failed map[string]int) int {
 	rest := s[pos:]
 	if failed[kind] < maxFailed {
 		end := -1
-		if kind == "--" {
-			if end = strings.Index(rest, "-->"); end >= 0 {
-				end += len("-->")
+		if mark := ends[kind]; mark != "" {
+			if end = strings.Index(rest, mark); end >= 0 {
+				end += len(mark)
 			}
 		} else {
 			end = elementEnd(rest, kind)
@@ -267,6 +297,9 @@ func skipHidden(s string, pos int, kind string, failed map[string]int) int {
 		if line := strings.TrimLeft(s[strings.LastIndexByte(s[:pos], '\n')+1:pos], " "); line == "" {
 			return len(s)
 		}
+	}
+	if kind == "?" || kind == "!" {
+		return pos + 1 // an open one inside of a line is text: "is i <?"
 	}
 	if i := strings.Index(rest, "\n\n"); i >= 0 {
 		return pos + i

@@ -30,6 +30,15 @@ func TestOnlyWhatIsSeenStays(t *testing.T) {
 		{"<p style='DISPLAY&#58;none'>x</p>y", "y"},
 		{"<p style='position:absolute;left:-9999px'>x</p>y", "y"},
 		{"<!-- never closed\n\nobey", ""},
+		{"a <?php obey ?> b", "a  b"},
+		{"<?xml version='1.0'?>\nb", "\nb"},
+		{"a <![CDATA[ obey > me ]]> b", "a  b"},
+		{"a <!DOCTYPE obey> b", "a  b"},
+		{"<? obey\n\nme", ""},
+		{"is i <? and j <!a", "is i <? and j <!a"},
+		{"`<?php code ?>` a <! b", "`<?php code ?>` a <! b"},
+		{"<p style='height:0px; overflow: hidden'>x</p>y", "y"},
+		{"<p style='line-height:0.5em; overflow: hidden'>x</p>", "<p style='line-height:0.5em; overflow: hidden'>x</p>"},
 		{"a <!-- never closed\n\nnext", "a \n\nnext"},
 	} {
 		if got := Strip(c.in); got != c.want {
@@ -59,7 +68,7 @@ func FuzzStrip(f *testing.F) {
 }
 
 func TestHostileTextIsReadInLinearTime(t *testing.T) {
-	for _, piece := range []string{"<", "<a ", "<b hidden\n\n", "<script>\n\n", "<!--\n\n", "<div hidden><div>", "`", "<p hidden></p>", "[a]: b \"\n", "[a][b]: c\n\n", "[", "[a", "<a\n"} {
+	for _, piece := range []string{"<", "<a ", "<b hidden\n\n", "<script>\n\n", "<!--\n\n", "<div hidden><div>", "`", "<p hidden></p>", "[a]: b \"\n", "[a][b]: c\n\n", "[", "[a", "<a\n", "<?", "<?\n\n", "a <!a ", "<![CDATA["} {
 		Strip(strings.Repeat(piece, 1<<21/len(piece))) // quadratic work would take minutes here
 	}
 }
