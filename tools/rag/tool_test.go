@@ -69,7 +69,7 @@ func TestArgumentsAreReadStrictly(t *testing.T) {
 	secret := "hunter" + "2verylong"
 	for _, c := range []struct{ in, hint string }{
 		{`{}`, "query"}, {`{"query":" "}`, "query"}, {`{"query":"x y","top_k":0}`, "top_k"}, {`{"query":"disk","top_k":21}`, "top_k"}, {`{"query":"disk","topk":3}`, "topk"},
-		{`{"query":"disk","collection":"nope"}`, "one of: books, wiki"}, {`{"query":"disk","collection":""}`, "one of"}, {`{"query":7}`, "query"}, {`null`, "object"}, {`{"query":"?!"}`, "no word"},
+		{`{"query":"disk","collection":"nope"}`, "one of: books, wiki"}, {`{"query":"disk","collection":""}`, "one of"}, {`{"query":7}`, "query"}, {`null`, "object"}, {`{"query":"?!"}`, "no word"}, {`{"query":"🔥"}`, "no word"}, {`{"query":"\" * ( ^ -- :"}`, "no word"},
 		{`{"query":"the of and"}`, "no word"}, {`{"query":"<secret>"}`, "no word"}, {`{"query":"` + strings.Repeat("a ", 1001) + `"}`, "longer"}, {`{"query":"disk","top_k":2.5}`, "top_k"},
 	} {
 		_, err := tl.Parse(json.RawMessage(c.in), boundary.ParseContext{})
