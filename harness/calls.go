@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 	"github.com/seed-069badc9/mcp-gateway/evidence"
@@ -169,6 +170,9 @@ func (a *API) verify(r *http.Request, principal string) (int, any, error) {
 	case in.Draft != nil:
 		d, ok := g.CheckDraft(r.Context(), caller, *in.Draft)
 		if !ok {
+			if why := evidence.DraftProblem(*in.Draft); why != "" && strings.ContainsAny(*in.Draft, "\x00\x1b") { // all that a JSON string can hold of another encoding
+				return 0, nil, invalid(op, "the draft "+why)
+			}
 			return 0, nil, fault.New(fault.RequestTooLarge, op, nil).WithHint("a draft holds at most 1 MiB and 2,000 citations")
 		}
 		out = d

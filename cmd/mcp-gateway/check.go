@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ func (e *env) check(ctx context.Context, connect bool) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range cfg.Warnings {
+	for _, w := range append(slices.Clone(cfg.Warnings), noTool(cfg)...) {
 		fmt.Fprintf(e.out, "warning: %s\n", w)
 	}
 	g, err := newGateway(cfg, newLogger(e.err, cfg.Log))

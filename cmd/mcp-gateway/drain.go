@@ -62,7 +62,7 @@ func (t *turnstile) refuse(srv *http.Server, tc *tls.Config) (end func() error) 
 			return
 		}
 		if tc != nil {
-			srv.TLSConfig = tc.Clone() // a server completes its configuration
+			srv.TLSConfig = tc.Clone()              // a server completes its configuration
 			_ = srv.ServeTLS(t.TCPListener, "", "") // it ends when it is told to
 			return
 		}

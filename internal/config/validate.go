@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/seed-069badc9/mcp-gateway/internal/spelling"
 	"github.com/seed-069badc9/mcp-gateway/internal/zone"
 )
 
@@ -286,7 +288,7 @@ func StoreKind(store string) string {
 		return "memory"
 	case ok && scheme == "file":
 		return "file"
-	case ok && slices.Contains([]string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, scheme):
+	case ok && slices.Contains([]string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "unix"}, scheme):
 		return "redis"
 	}
 	return ""
@@ -297,10 +299,10 @@ func (k *checker) canonical() {
 	kind := StoreKind(c.Store.Reveal())
 	switch kind {
 	case "":
-		k.add("canonical.store", "must be file:, file:PATH, memory, redis://…, rediss://…, redis+sentinel://… or redis+cluster://…")
+		k.add("canonical.store", "must be file:, file:PATH, memory, redis://…, rediss://…, redis+sentinel://…, redis+cluster://… (rediss+… with TLS) or unix:///PATH")
 	case "redis":
 		u, err := url.Parse(c.Store.Reveal())
-		if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash in it ends the host
+		if err != nil || u.Host == "" && u.Scheme != "unix" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash in it ends the host
 			k.add("canonical.store", "is no address; it looks like redis://user:password@host:6379/0 (percent-encode / ? # @ : and %% in user and password: p@ss/w is p%%40ss%%2Fw)")
 		}
 	case "file":
@@ -527,10 +529,34 @@ func (k *checker) mysql() {
 				if len(d.Schemas[s][t].Columns) == 0 {
 					k.add(fmt.Sprintf("%s.schemas.%s.%s", at, s, t), "lists no columns; list the ones that may be read, as in [id, status]")
 				}
+				k.masked(fmt.Sprintf("%s.schemas.%s.%s.masked", at, s, t), d.Schemas[s][t])
 			}
 		}
 		if tables == 0 {
 			k.add(at+".schemas", "allows no table; list schema, table and columns that may be read")
+		}
+	}
+}
+
+// masked looks for a slip of the hand, which would show a column in clear that was to be masked.
+func (k *checker) masked(at string, t Table) {
+	known := func(list []string, name string) bool {
+		return slices.ContainsFunc(list, func(c string) bool { return strings.EqualFold(c, name) })
+	}
+	var open []string
+	for _, c := range t.Columns {
+		if !known(t.Masked, c) {
+			open = append(open, c)
+		}
+	}
+	for _, m := range t.Masked {
+		if known(t.Columns, m) {
+			continue
+		}
+		if n := spelling.Nearest(m, open); n != "" {
+			k.add(at, "masks %s, which columns does not list; did you mean %q?", strconv.Quote(m), n)
+		} else {
+			k.warn(at, "masks %s, which columns does not list: it can be read, masked; leave it out of both to hide it", strconv.Quote(m))
 		}
 	}
 }
