@@ -84,25 +84,35 @@ func Append(dst, text []byte, k Kind) []byte {
 // sure is after how many characters that take three bytes a line is in UTF-8: in GB 18030 one in fifty reads so by chance.
 const sure = 4
 
+// beyond has the bits that no ASCII byte has.
+const beyond = 0x8080808080808080
+
 // Foreign tells whether a text may have lines that Append decodes, without looking at all of it.
 func Foreign(text []byte) bool {
-	for i, wide := 0, 0; i < len(text); {
-		if len(text)-i >= 8 && binary.LittleEndian.Uint64(text[i:])&0x8080808080808080 == 0 {
-			i += 8
-			continue
+	wide, since := 0, 0
+	for i := 0; i < len(text); {
+		if b := text[i:]; len(b) >= 8 {
+			if len(b) >= 32 && (binary.LittleEndian.Uint64(b)|binary.LittleEndian.Uint64(b[8:])|binary.LittleEndian.Uint64(b[16:])|binary.LittleEndian.Uint64(b[24:]))&beyond == 0 {
+				i += 32
+				continue
+			}
+			if binary.LittleEndian.Uint64(b)&beyond == 0 {
+				i += 8
+				continue
+			}
 		}
 		if text[i] < utf8.RuneSelf {
-			if text[i] == '\n' {
-				wide = 0
-			}
 			i++
 			continue
 		}
 		r, n := utf8.DecodeRune(text[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
+		if r == utf8.RuneError && n == 1 {
 			return true
-		case r >= 0x2000:
+		}
+		if r >= 0x2000 {
+			if wide == 0 || bytes.IndexByte(text[since:i], '\n') >= 0 { // each line is told by itself
+				wide, since = 0, i
+			}
 			wide++
 		}
 		if i += n; wide == sure {
@@ -176,7 +186,7 @@ func judge(l []byte) verdict {
 func judgeValid(l []byte) verdict {
 	v := ascii
 	for i := 0; i < len(l); {
-		if len(l)-i >= 8 && binary.LittleEndian.Uint64(l[i:])&0x8080808080808080 == 0 {
+		if len(l)-i >= 8 && binary.LittleEndian.Uint64(l[i:])&beyond == 0 {
 			i += 8
 			continue
 		}
