@@ -11,6 +11,10 @@ const canary = "Qz7Canary4Kx9Wv"
 
 func FuzzText(f *testing.F) {
 	r := all(f)
+	documents, err := New(Options{Classes: All, KeepPlaceholders: true})
+	if err != nil {
+		f.Fatal(err)
+	}
 	for _, c := range cases(f) {
 		f.Add(c.in, "")
 		f.Add(c.in+" ", " "+c.in)
@@ -24,6 +28,9 @@ func FuzzText(f *testing.F) {
 			t.Skip()
 		}
 		check(t, r, prefix+suffix)
+		if in := prefix + suffix; strings.Count(documents.Text(in, nil), "\n") != strings.Count(in, "\n") {
+			t.Errorf("as a document: line ends of %q changed", in)
+		}
 		in := prefix + "password=" + canary + suffix
 		if out := check(t, r, in); strings.Contains(out, canary) {
 			t.Errorf("the planted secret survives\n in  %q\n out %q", in, out)

@@ -165,7 +165,7 @@ func (w *scanner) cookies(v, lim int, set bool) int {
 		attr := set && n > 0 && cookieAttributes[string(bytes.ToLower(name))]
 		from := e + 1
 		end, next := from, from
-		if q, f := opening(b, from); q.c != 0 && !attr {
+		if q, f := opening(b[:lim], from); q.c != 0 && !attr { // within the header: a quote behind it ends the text around
 			from = f
 			end, next, _ = w.closing(b[:lim], f, q)
 		} else {

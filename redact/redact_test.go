@@ -116,6 +116,20 @@ func TestPlaceholdersStayInDocuments(t *testing.T) {
 	}
 }
 
+// Attack: a document whose quoted header ends with "=", right before its quote: the redactor took that quote for the beginning of the value and read past the end.
+func TestAQuoteBehindAHeaderIsNotItsValue(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{Classes: All, KeepPlaceholders: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{`"Set-Cookie: session="+s+"; Path=/"`, `'Cookie: a='x'`, `"Cookie: a=\""`, `"Authorization: Bearer "x"`} {
+		if got := r.Text(in, nil); got != in {
+			t.Errorf("Text(%q) = %q", in, got)
+		}
+	}
+}
+
 func TestTraceIDsAreMaskedOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	const line = "trace_id=4bf92f3577b34da6a3ce929d0e0e4736 spanId=00f067aa0ba902b7 request_id=550e8400-e29b-41d4-a716-446655440000 status=500"
