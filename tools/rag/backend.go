@@ -23,6 +23,8 @@ type Answer struct {
 	Hits []Hit `json:"hits"`
 	// More is set when passages over the floor were left out.
 	More bool `json:"more,omitzero"`
+	// Bare is set when the collection holds nothing at all: that nothing was found in it proves nothing.
+	Bare bool `json:"bare,omitzero"`
 	// Note is one short sentence about how the answer came about (an index that is being refreshed, embeddings that are down), or "".
 	Note string `json:"note,omitzero"`
 }

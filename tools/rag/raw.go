@@ -3,9 +3,11 @@ package rag
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
+	"github.com/seed-069badc9/mcp-gateway/internal/fault"
 	"github.com/seed-069badc9/mcp-gateway/redact"
 )
 
@@ -59,3 +61,20 @@ func Digest(text string) string {
 	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
 	return hex.EncodeToString(sum[:8])
 }
+
+// bare refuses to call it "nothing found" that a collection holds nothing: an empty folder is a wrong path or a share that is not there more often than a fact.
+func (r Raw) bare() error {
+	for _, a := range r.Answers {
+		if len(a.Answer.Hits) > 0 {
+			return nil
+		}
+	}
+	for _, a := range r.Answers {
+		if a.Answer.Bare {
+			return fault.New(fault.BackendIncomplete, "rag.Execute", errBare).WithHint("collection " + a.Collection + " holds no document: its folder is empty or not the one that was meant")
+		}
+	}
+	return nil
+}
+
+var errBare = errors.New("the collection holds no document")

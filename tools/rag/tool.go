@@ -200,7 +200,10 @@ func (t *Tool) Execute(ctx context.Context, p *boundary.Permit, req Request, sal
 		})
 	}
 	wg.Wait()
-	return raw, firstError(errs)
+	if err := firstError(errs); err != nil {
+		return raw, err
+	}
+	return raw, raw.bare()
 }
 
 var (

@@ -158,6 +158,7 @@ func (x *Index) answer(ctx context.Context, g *generation, q rag.Query, take fun
 		return ans, false, err
 	}
 	ans, err = g.collect(ctx, picks, found.left, q, take)
+	ans.Bare = len(g.docs) == 0
 	if ans.Note = note; found.shortened {
 		ans.Note = strings.TrimSpace(noteLong + " " + note)
 	}

@@ -308,7 +308,7 @@ func TestBadFilesAreReportedByNameAndStopNothing(t *testing.T) {
 	}
 }
 
-func TestAMissingFolderIsAnErrorAndAnEmptyOneIsNot(t *testing.T) {
+func TestAMissingFolderIsAnErrorAndAnEmptyOneIsBare(t *testing.T) {
 	t.Parallel()
 	x := open(t, Options{Path: filepath.Join(t.TempDir(), "nowhere")})
 	_, err := x.Search(t.Context(), rag.Query{Text: "disk", Limit: 5}, func(int) error { return nil })
@@ -320,8 +320,9 @@ func TestAMissingFolderIsAnErrorAndAnEmptyOneIsNot(t *testing.T) {
 	}
 	dir := t.TempDir()
 	y := open(t, Options{Path: dir})
-	if hits := ask(t, y, "disk", 0); len(hits) != 0 {
-		t.Errorf("an empty folder finds %v", hits)
+	ans, err := y.Search(t.Context(), rag.Query{Text: "disk", Limit: 5}, func(int) error { return nil })
+	if err != nil || len(ans.Hits) != 0 || !ans.Bare {
+		t.Errorf("an empty folder answers %+v, %v", ans, err)
 	}
 	if err := y.Check(t.Context()); fault.CodeOf(err) != fault.BackendError {
 		t.Errorf("Check of an empty folder = %v, want BACKEND_ERROR", err)
