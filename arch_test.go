@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"tools/rag/folder":            {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "redact"},
 	"tools/rag/dify":              {"tools/rag", "tools/rag/internal/…", "boundary", "internal/fault", "internal/strictjson"},
 	"tools/rag/embed":             {"tools/rag", "internal/fault", "internal/strictjson"},
-	"tools/mysql":                 {"boundary", "canonical", "internal/fault", "internal/strictjson", "redact", "sqlguard"},
+	"tools/mysql":                 {"boundary", "canonical", "internal/fault", "internal/spelling", "internal/strictjson", "redact", "sqlguard"},
 	"tools/mysql/server":          {"tools/mysql", "boundary", "internal/fault", "sqlguard"},
 	"internal/mcpserver":          {"boundary", "canonical", "evidence", "internal/fault", "internal/strictjson"},
 	"internal/tracing":            {"boundary"},

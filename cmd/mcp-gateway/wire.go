@@ -343,7 +343,12 @@ func (w *wiring) mysql() {
 			continue
 		}
 		w.closers = append(w.closers, srv.Close)
-		w.probe("datasource "+name, srv.Check)
+		w.probe("datasource "+name, func(ctx context.Context) error {
+			if err := srv.Check(ctx); err != nil || guard == nil {
+				return err
+			}
+			return mysql.CheckAllowlist(ctx, guard, srv)
+		})
 		sources = append(sources, mysql.Datasource{Name: name, Description: c.Description, Guard: guard, Executor: srv})
 	}
 	if len(sources) == 0 || len(w.problems) > 0 {

@@ -170,7 +170,7 @@ func (s *session) setup(ctx context.Context, timeout time.Duration, writable boo
 		lines = append(lines, g[0])
 	}
 	if w := writing(lines); len(w) > 0 {
-		return &checkError{"the account has more than reading rights (" + cutList(w) + "): give the gateway an account with SELECT alone, or set allow_writable_account: true"}
+		return &checkError{"the account has more than reading rights (" + cutList(w) + " on " + cutList(writtenTo(lines)) + "): give the gateway an account with SELECT alone, or set allow_writable_account: true"}
 	}
 	return nil
 }

@@ -41,6 +41,26 @@ func writing(lines []string) []string {
 	return slices.Compact(out)
 }
 
+// writtenTo lists the objects of the lines in which writing finds something, as the server writes them. What everybody may do is marked: no grant of the account's
+// own explains it, and taking rights from the account does not end it.
+func writtenTo(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		rest, _ := cutFold(line, "GRANT ")
+		_, object, ok := splitGrant(rest)
+		if !ok || len(writing([]string{line})) == 0 {
+			continue
+		}
+		object, to, _ := strings.Cut(object, " TO ")
+		if strings.EqualFold(strings.Trim(to, "`'\" "), "PUBLIC") {
+			object += " through PUBLIC, which every account has: revoke it there"
+		}
+		out = append(out, object)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 func cutFold(s, prefix string) (string, bool) {
 	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
 		return s, false

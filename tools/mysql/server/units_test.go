@@ -131,6 +131,17 @@ func TestGrantsBeyondReadingAreFound(t *testing.T) {
 	}
 }
 
+// MariaDB as installed lets everybody write in the schema test; "ALTER, CREATE …" without a place sent people to look for it in the account's own grants.
+func TestAMessageAboutGrantsNamesThePlace(t *testing.T) {
+	t.Parallel()
+	got := writtenTo([]string{"GRANT USAGE ON *.* TO `ro`@`%`", "GRANT SELECT ON `shop`.* TO `ro`@`%`", "GRANT INSERT, UPDATE ON `ops`.`notes` TO `ro`@`%` WITH GRANT OPTION",
+		"GRANT SELECT, INSERT, ALTER ON `test`.* TO PUBLIC", "GRANT SELECT, INSERT, ALTER ON `test\\_%`.* TO PUBLIC"})
+	want := []string{"`ops`.`notes`", "`test\\_%`.* through PUBLIC, which every account has: revoke it there", "`test`.* through PUBLIC, which every account has: revoke it there"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestNoServerTextSurvivesClassification(t *testing.T) {
 	t.Parallel()
 	for n := range 5000 {
