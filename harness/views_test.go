@@ -282,15 +282,15 @@ func TestVerificationIsBounded(t *testing.T) {
 		body string
 		want int
 	}{
-		"200 citations":   {`{"citations":["` + strings.Repeat(`x","`, 199) + `x"]}`, 200},
-		"201 citations":   {`{"citations":["` + strings.Repeat(`x","`, 200) + `x"]}`, 413},
-		"a draft of 1 MB": {`{"draft":"` + strings.Repeat("x", 1<<20) + `"}`, 200},
+		"200 citations":    {`{"citations":["` + strings.Repeat(`x","`, 199) + `x"]}`, 200},
+		"201 citations":    {`{"citations":["` + strings.Repeat(`x","`, 200) + `x"]}`, 413},
+		"a draft of 1 MB":  {`{"draft":"` + strings.Repeat("x", 1<<20) + `"}`, 200},
 		"a draft with NUL": {`{"draft":"a\u0000b"}`, 400},
-		"a draft over it": {`{"draft":"` + strings.Repeat("x", 1<<20+1) + `"}`, 413},
-		"2,001 citations": {`{"draft":"` + strings.Repeat("[ev:c0]. ", 2001) + `"}`, 413},
-		"both":            {`{"draft":"x","citations":["x"]}`, 400},
-		"neither":         {`{"replay":true}`, 400},
-		"escaped text":    {`{"draft":"` + strings.Repeat(`\u6570`, 1<<20/3) + `"}`, 200},
+		"a draft over it":  {`{"draft":"` + strings.Repeat("x", 1<<20+1) + `"}`, 413},
+		"2,001 citations":  {`{"draft":"` + strings.Repeat("[ev:c0]. ", 2001) + `"}`, 413},
+		"both":             {`{"draft":"x","citations":["x"]}`, 400},
+		"neither":          {`{"replay":true}`, 400},
+		"escaped text":     {`{"draft":"` + strings.Repeat(`\u6570`, 1<<20/3) + `"}`, 200},
 	} {
 		if a := w.do(t, opsToken, "POST", "/v1/principals/alice/runs/inc-1/verify", c.body); a.status != c.want {
 			t.Errorf("%s: %d %.300s", name, a.status, a.body)
