@@ -17,26 +17,6 @@ import (
 	"github.com/seed-069badc9/mcp-gateway/tools/logs/pattern"
 )
 
-// eachLine calls f with every line of r, without its line end, whatever its length. ended tells whether the line end was there.
-func eachLine(r io.Reader, f func(line []byte, ended bool) error) error {
-	br := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := br.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			if len(line) == 0 {
-				return nil
-			}
-			return f(line, false)
-		}
-		if err != nil {
-			return fmt.Errorf("reading the input: %w", err)
-		}
-		if err := f(line[:len(line)-1], true); err != nil {
-			return err
-		}
-	}
-}
-
 // textLines calls f with every line of r as UTF-8, without its line end, whatever its length; the line is valid during the call. ended tells whether the line end was
 // there. It counts the lines in all and those in no encoding that is known.
 func textLines(r io.Reader, f func(line []byte, ended bool) error) (all, lost int, err error) {
