@@ -12,7 +12,7 @@ var wideKeys = []struct {
 	code bool
 	weak bool
 }{
-	{"密码", kindSecret, false, false}, {"密碼", kindSecret, false, false}, {"口令", kindSecret, false, false}, {"密钥", kindSecret, false, false}, {"密鑰", kindSecret, false, false}, {"秘钥", kindSecret, false, false}, {"密匙", kindSecret, false, false}, {"私钥", kindSecret, false, false}, {"令牌", kindSecret, false, false}, {"凭证", kindSecret, false, false}, {"凭据", kindSecret, false, false},
+	{"密码", kindSecret, false, false}, {"密　码", kindSecret, false, false}, {"密 码", kindSecret, false, false}, {"口　令", kindSecret, false, false}, {"口 令", kindSecret, false, false}, {"密碼", kindSecret, false, false}, {"口令", kindSecret, false, false}, {"密钥", kindSecret, false, false}, {"密鑰", kindSecret, false, false}, {"秘钥", kindSecret, false, false}, {"密匙", kindSecret, false, false}, {"私钥", kindSecret, false, false}, {"令牌", kindSecret, false, false}, {"凭证", kindSecret, false, false}, {"凭据", kindSecret, false, false},
 	{"暗号", kindSecret, false, false}, {"通行码", kindSecret, false, false}, {"授权码", kindSecret, false, false}, {"口令牌", kindSecret, false, false}, {"金钥", kindSecret, false, false}, {"金鑰", kindSecret, false, false}, {"權杖", kindSecret, false, false}, {"憑證", kindSecret, false, false}, {"通行碼", kindSecret, false, false}, {"驗證碼", kindSecret, true, false}, {"授權碼", kindSecret, false, false}, {"会话", kindSecret, false, true}, {"會話", kindSecret, false, true}, {"签名", kindSecret, false, true}, {"簽名", kindSecret, false, true}, {"验证码", kindSecret, true, false}, {"校验码", kindSecret, true, false}, {"動態碼", kindSecret, true, false}, {"动态码", kindSecret, true, false},
 	{"пароль", kindSecret, false, false}, {"пароля", kindSecret, false, false}, {"токен", kindSecret, false, false}, {"секрет", kindSecret, false, false}, {"パスワード", kindSecret, false, false}, {"暗証番号", kindSecret, false, false}, {"トークン", kindSecret, false, false}, {"비밀번호", kindSecret, false, false}, {"암호", kindSecret, false, false}, {"토큰", kindSecret, false, false}, {"contraseña", kindSecret, false, false}, {"μυστικό", kindSecret, false, false}, {"şifre", kindSecret, false, false}, {"hasło", kindSecret, false, false}, {"lösenord", kindSecret, false, false}, {"jelszó", kindSecret, false, false}, {"mật khẩu", kindSecret, false, false}, {"clé api", kindSecret, false, false}, {"clé API", kindSecret, false, false}, {"clé secrète", kindSecret, false, false}, {"รหัสผ่าน", kindSecret, false, false}, {"كلمة المرور", kindSecret, false, false}, {"كلمة السر", kindSecret, false, false}, {"סיסמה", kindSecret, false, false}, {"पासवर्ड", kindSecret, false, false}, {"κωδικός", kindSecret, false, false},
 	{"手机", kindPhone, false, false}, {"手機", kindPhone, false, false}, {"电话", kindPhone, false, false}, {"電話", kindPhone, false, false}, {"身份证", kindID, false, false}, {"身分證", kindID, false, false}, {"证件", kindID, false, false}, {"护照", kindID, false, false}, {"卡号", kindCard, false, false}, {"银行卡", kindCard, false, false},
@@ -35,7 +35,7 @@ func (w *scanner) wideKey(n, from, to int) {
 	w.identEnd = to
 	w.busy = w.busy || wk.kind == kindSecret
 	k := key{from: from, to: to, kind: wk.kind, code: wk.code, weak: wk.weak && wk.kind == kindSecret, hostish: wk.weak, password: wk.kind == kindSecret && !wk.weak, wide: true}
-	p := to
+	p := bracketed(b, to)
 	for again := true; again; {
 		again = false
 		for _, s := range wideSuffix {
@@ -131,6 +131,10 @@ func (w *scanner) wideProse(k *key, p, q int) int {
 	}
 	j, verb := p, false
 	for j < len(b) && j-p < 60 && (b[j] >= utf8.RuneSelf || isBlank(b[j])) {
+		if has(b, j, "了") { // 改成了 x
+			j += len("了")
+			continue
+		}
 		if b[j] >= utf8.RuneSelf {
 			verb = false
 			for _, v := range wideVerbs {
@@ -166,7 +170,36 @@ func (w *scanner) wideProse(k *key, p, q int) int {
 	if !verb || j >= len(b) || b[j] >= utf8.RuneSelf {
 		return 0
 	}
-	return w.wideValue(k, j, true)
+	end := w.wideValue(k, j, true)
+	if end > 0 && bytes.Contains(between, []byte("分别")) { // 用户名密码分别是 x 和 y
+		n := skipBlank(b, end)
+		for _, and := range [...]string{"和", "与", "、", "及", "/"} {
+			if has(b, n, and) {
+				if e := w.wideValue(k, skipBlank(b, n+len(and)), true); e > 0 {
+					end = e
+				}
+				break
+			}
+		}
+	}
+	return end
+}
+
+// bracketed skips what brackets say about a key in front of a delimiter, 密码（root）：x, and is p where there are none.
+func bracketed(b []byte, p int) int {
+	q := skipBlank(b, p)
+	for _, pair := range [...][2]string{{"（", "）"}, {"(", ")"}, {"【", "】"}} {
+		if !has(b, q, pair[0]) {
+			continue
+		}
+		rest := b[q:min(len(b), q+64)]
+		if e := bytes.Index(rest, []byte(pair[1])); e > 0 && bytes.IndexByte(rest[:e], '\n') < 0 {
+			if end := q + e + len(pair[1]); wideDelim(b, skipBlank(b, end)) > 0 {
+				return end
+			}
+		}
+	}
+	return p
 }
 
 // wideValue masks an ASCII value inside other script; sure: a verb announced it.
