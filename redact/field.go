@@ -1,6 +1,9 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // findField judges the value by its key, then scans it as text.
 func (w *scanner) findField(name string, s []byte) bool {
@@ -20,10 +23,25 @@ func (w *scanner) findField(name string, s []byte) bool {
 		}
 		w.collect(nil)
 	}
+	if w.r.on[kindSecret] && namesUser(name) { // user: bob:x
+		w.begin(s)
+		w.userField(0, skipSpace(s, 0))
+		w.collect(nil)
+	}
 	w.scan(s, nil)
 	w.disguises(s)
 	w.byRegex(s)
 	return w.settle(s)
+}
+
+// namesUser tells whether a field names somebody who logs in: a client that takes part in basic authentication may have put user:password there.
+func namesUser(name string) bool {
+	for _, s := range [...]string{"user", "username", "user_name", "login"} {
+		if n := len(name) - len(s); n >= 0 && strings.EqualFold(name[n:], s) {
+			return true
+		}
+	}
+	return false
 }
 
 // fieldKey classifies the name of a field, after decoding its disguises.

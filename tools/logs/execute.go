@@ -43,7 +43,10 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 	var cov coverage
 	var noLevel int64
 	var bare []int
-	var shifted []Shift
+	var (
+		shifted []Shift
+		untimed []int
+	)
 	for i, use := range req.Topics {
 		topic, ok := t.topics[use.Name]
 		if !ok {
@@ -88,6 +91,9 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 		if rep.Ahead > 0 {
 			shifted = append(shifted, Shift{i, rep.Ahead.Nanoseconds()})
 		}
+		if rep.Untimed {
+			untimed = append(untimed, i)
+		}
 		scan = max(scan-rep.Scanned, 0)
 		noLevel += s.noLvl.Load()
 		rep.Complete = rep.Complete && !s.cut.Load()
@@ -95,7 +101,7 @@ func (t *Tool) search(ctx context.Context, p meter, req Request, salt canonical.
 			bare = append(bare, i)
 		}
 	}
-	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Uncovered: bare, Shifted: shifted, Coverage: cov.span(req)}
+	raw := Raw{Total: g.total, Partial: cov.partial, NoLevel: noLevel, Uncovered: bare, Shifted: shifted, Untimed: untimed, Coverage: cov.span(req)}
 	if g.total == 0 {
 		if len(shifted) > 0 {
 			return Raw{}, fault.New(fault.BackendIncomplete, "logs.Execute", errZone).WithHint(zoneHint(req.Topics[shifted[0].Topic].Name, time.Duration(shifted[0].Ahead)))

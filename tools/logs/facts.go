@@ -55,7 +55,7 @@ func (r *reader) facts() []pattern.Field {
 		}
 	case line.Access:
 		for i := range r.ev.Fields {
-			if e := &r.ev.Fields[i]; string(e.Key) == "status" {
+			if e := &r.ev.Fields[i]; string(e.Key) == "status" || isCaller(e.Key) {
 				r.fact(e.Key, e.Value)
 			}
 		}

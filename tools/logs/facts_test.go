@@ -1,8 +1,10 @@
 package logs
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -119,6 +121,25 @@ func TestAccessLinesGroupByRoute(t *testing.T) {
 	}
 	if !strings.Contains(o.Events[0].Message, `"GET /api/orders/0?token=<secret> HTTP/1.1" 502`) {
 		t.Errorf("event %+v", o.Events[0])
+	}
+}
+
+// Of an access line the client and the user matched a search and were not shown: who floods the shop could not be seen. A client that sends user:password for basic
+// authentication puts both into the log.
+func TestAnAccessLineShowsWhoAsked(t *testing.T) {
+	t.Parallel()
+	o := observe(t, textLines(40, func(i int) string {
+		return fmt.Sprintf(`192.0.2.%d - %s [01/Jan/2026:11:00:%02d +0000] "GET /api/orders HTTP/1.1" 200 12 "-" "curl/8"`, 7+i%4/3, []string{"bob", "-", "bob:Tulip7x"}[i%3], i)
+	}), "")
+	if got := o.Events[0].Message; !regexp.MustCompile(`"curl/8" client=<ip:[a-z2-7]{6}> user=bob$`).MatchString(got) {
+		t.Errorf("event %q", got)
+	}
+	if got := valuesIn(o.Patterns[0]); !strings.Contains(got, "client: <ip:") || !strings.Contains(got, " x30") || !strings.Contains(got, "user: bob x14") {
+		t.Errorf("values %s", got)
+	}
+	b, err := json.Marshal(o)
+	if err != nil || strings.Contains(string(b), "Tulip7x") || !strings.Contains(string(b), "bob:") {
+		t.Errorf("%v: %s", err, b)
 	}
 }
 

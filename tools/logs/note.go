@@ -33,6 +33,9 @@ func (p *projector) note() string {
 	for _, s := range p.raw.Shifted {
 		parts = append(parts, "some events of topic "+p.req.Topics[s.Topic].Name+" lie up to "+showSpan(time.Duration(s.Ahead))+" in the future: their times are probably of another timezone than the configured one")
 	}
+	for _, i := range p.raw.Untimed {
+		parts = append(parts, "lines of topic "+p.req.Topics[i].Name+" that name no time carry the time at which their file was written")
+	}
 	if p.raw.NoLevel > 0 {
 		parts = append(parts, strconv.FormatInt(p.raw.NoLevel, 10)+" events without a level were left out by level")
 	}

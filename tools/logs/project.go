@@ -30,7 +30,7 @@ func (t *Tool) Project(req Request, raw Raw, v boundary.View) (boundary.Projecti
 		}
 		p.readers = append(p.readers, newReader(red, p.tags))
 	}
-	for _, i := range raw.Uncovered {
+	for _, i := range slices.Concat(raw.Uncovered, raw.Untimed) {
 		if i < 0 || i >= len(req.Topics) {
 			return boundary.Projection[Observation]{}, fault.New(fault.ProjectionError, "logs.Project", errTopic)
 		}

@@ -15,6 +15,8 @@ type Raw struct {
 	Uncovered []int `json:"uncovered,omitempty"`
 	// Shifted lists topics some of whose times were probably written in another zone than the configured one.
 	Shifted []Shift `json:"shifted,omitempty"`
+	// Untimed lists topics with a file whose lines name no time.
+	Untimed []int `json:"untimed,omitempty"`
 	// NoLevel counts events that the level filter left out because they name no level.
 	NoLevel int64 `json:"no_level,omitempty"`
 }

@@ -78,6 +78,8 @@ type Report struct {
 	Ahead    time.Duration
 	Doubtful bool
 
+	Untimed bool // a file was read whose lines name no time: its events carry the time at which it was last written
+
 	NoFile bool // there is nothing to read: no file has the configured name, or all of them are empty
 
 	Scanned int64 // bytes read

@@ -152,14 +152,15 @@ func (r *reader) grow() bool {
 	}
 }
 
-// extra is what a structured line says beside its message, redacted, as key=value pairs in the order of the line.
+// extra is what a structured line says beside its message, redacted, as key=value pairs in the order of the line; of an access line, who asked: its message begins
+// behind that.
 func (r *reader) extra() string {
-	if r.ev.Format == line.Syslog || r.ev.Format == line.Access {
+	if r.ev.Format == line.Syslog {
 		return ""
 	}
 	var b strings.Builder
 	for _, f := range r.ev.Fields {
-		if f.Used || len(f.Value) == 0 {
+		if f.Used || len(f.Value) == 0 || r.ev.Format == line.Access && !isCaller(f.Key) {
 			continue
 		}
 		k, v := r.field(f)
@@ -181,6 +182,9 @@ func (r *reader) extra() string {
 	}
 	return b.String()
 }
+
+// isCaller tells the fields of an access line that name who asked.
+func isCaller(key []byte) bool { return string(key) == "client" || string(key) == "user" }
 
 // maxShown bounds what is composed of one event; what an observation shows of it is far less.
 const maxShown = 16 << 10

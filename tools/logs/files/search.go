@@ -70,6 +70,7 @@ func (s *Source) Search(ctx context.Context, q logs.Query, sink logs.Sink) (logs
 	rep := cover(l.files, from, to, q.Now)
 	d, sane, _ := lead(l.files, q.Now.UnixNano())
 	rep.Ahead, rep.Doubtful = time.Duration(d), d > 0 && !sane
+	rep.Untimed = slices.ContainsFunc(l.files, func(f *file) bool { return !f.timed && f.first >= from && f.first < to })
 	rep.NoFile = len(l.files) == 0
 	rep.Complete = complete && !w.failed.Load() && !l.shrunk()
 	rep.Scanned = q.MaxScan - w.left.Load()

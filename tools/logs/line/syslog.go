@@ -121,8 +121,11 @@ func (p *Parser) access(head, rest []byte) bool {
 	default:
 		p.ev.Level = Info
 	}
-	if sp := bytes.IndexByte(head, ' '); sp > 0 {
-		p.named("client", head[:sp])
+	if who := bytes.Fields(head); len(who) > 0 { // client, the name that nobody asks for, user
+		p.named("client", who[0])
+		if len(who) > 2 && who[2][0] != '[' {
+			p.named("user", who[2])
+		}
 	}
 	if req := bytes.Fields(rest[1:end]); len(req) >= 2 {
 		p.named("method", req[0])
