@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,7 @@ func (e *env) check(ctx context.Context, connect bool) error {
 	defer g.close(false)
 	fmt.Fprintf(e.out, "%s: %d topic(s), %d collection(s), %d datasource(s), %d token(s)\n", cfg.File, len(cfg.Logs.Topics), len(cfg.RAG.Collections), len(cfg.MySQL.Datasources), len(cfg.Auth.Tokens))
 	if !connect {
+		g.warnLocal(ctx, e.out)
 		fmt.Fprintln(e.out, "ok; add --connect to probe each backend")
 		return nil
 	}
@@ -53,6 +55,18 @@ func (e *env) check(ctx context.Context, connect bool) error {
 	}
 	fmt.Fprintln(e.out, "ok; every backend answered")
 	return nil
+}
+
+// warnLocal tells of files and folders that are not there. They are no mistakes of the configuration: they may come later.
+func (g *gateway) warnLocal(ctx context.Context, out io.Writer) {
+	for _, p := range g.core.probes() {
+		if !p.local {
+			continue
+		}
+		if err := p.check(ctx); err != nil {
+			fmt.Fprintf(out, "warning: %s: %s\n", p.name, plain(err))
+		}
+	}
 }
 
 // problems prints what is wrong as a result: it is what check was asked for.

@@ -22,6 +22,7 @@ type toolset struct {
 // probe checks one backend for `check --connect`, `http` at start and readiness.
 type probe struct {
 	name  string // as people configure it: "datasource shop"
+	local bool   // asks no other machine
 	check func(context.Context) error
 }
 

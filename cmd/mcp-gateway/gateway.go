@@ -164,9 +164,9 @@ func (p probeFailure) Unwrap() error { return p.err }
 
 // probeAll checks the store, the audit sink and every backend, and returns those that failed.
 func (g *gateway) probeAll(ctx context.Context) []probeFailure {
-	all := append([]probe{{"canonical.store", g.store.Ping}}, g.core.probes()...)
+	all := append([]probe{{name: "canonical.store", check: g.store.Ping}}, g.core.probes()...)
 	if g.audit != nil {
-		all = append(all, probe{"audit", g.audit.Check})
+		all = append(all, probe{name: "audit", check: g.audit.Check})
 	}
 	var out []probeFailure
 	for i, p := range all {

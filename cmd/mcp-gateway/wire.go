@@ -114,7 +114,12 @@ func (w *wiring) bad(path string, err error) {
 }
 
 func (w *wiring) probe(name string, check func(context.Context) error) {
-	w.t.checks = append(w.t.checks, probe{name, check})
+	w.t.checks = append(w.t.checks, probe{name: name, check: check})
+}
+
+// localProbe is one that asks no other machine.
+func (w *wiring) localProbe(name string, check func(context.Context) error) {
+	w.t.checks = append(w.t.checks, probe{name: name, local: true, check: check})
 }
 
 // redactor masks the classes named; secrets always.
@@ -183,7 +188,11 @@ func (w *wiring) logs() {
 		}
 		if src != nil {
 			t.Source = src
-			w.probe("topic "+name, src.Check)
+			probe := w.probe
+			if kind == "files" {
+				probe = w.localProbe
+			}
+			probe("topic "+name, src.Check)
 			if s, ok := src.(io.Closer); ok {
 				w.closers = append(w.closers, s.Close)
 			}
@@ -259,7 +268,7 @@ func (w *wiring) rag() {
 			}
 			k.Searcher = idx
 			w.closers = append(w.closers, idx.Close)
-			w.probe("collection "+name, idx.Check)
+			w.localProbe("collection "+name, idx.Check)
 		}
 		if d := c.Dify; d != nil {
 			remote, err := dify.New(dify.Options{URL: d.URL, KnowledgeID: d.KnowledgeID, APIKey: d.APIKey.Reveal(), Filters: d.Filters,

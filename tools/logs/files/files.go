@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -88,7 +89,7 @@ func (s *Source) Check(ctx context.Context) error {
 		return l.problems[0]
 	}
 	if len(l.files) == 0 {
-		return fmt.Errorf("%w: no file matches", errPaths)
+		return fmt.Errorf("%w: %s", errPaths, s.nothing())
 	}
 	for _, f := range l.files {
 		if err := ctx.Err(); err != nil {
@@ -102,4 +103,24 @@ func (s *Source) Check(ctx context.Context) error {
 		return s.zoneError(f, d)
 	}
 	return nil
+}
+
+// nothing tells the operator why no file is there: what was looked for, and the slip of the hand that it may be.
+func (s *Source) nothing() string {
+	var parts []string
+	for _, p := range s.patterns {
+		full := path.Join(append([]string{p.root}, p.parts...)...)
+		info, err := os.Stat(full)
+		switch {
+		case strings.Contains(full, "/~"):
+			parts = append(parts, "no file matches "+full+" (~ is not expanded: write the home folder out)")
+		case err == nil && info.IsDir():
+			parts = append(parts, full+" is a folder: write "+full+"/*.log or what its files are called")
+		case err == nil && info.Size() == 0:
+			parts = append(parts, full+" is empty")
+		default:
+			parts = append(parts, "no file with anything in it matches "+full)
+		}
+	}
+	return strings.Join(parts, "; ")
 }

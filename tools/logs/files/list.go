@@ -19,6 +19,7 @@ const maxFiles = 1000
 
 var (
 	errKind = errors.New("not a regular file")
+	errLink = errors.New("leads out of the folder that paths name before their first *; name the folder that it leads to instead, as in /var/log/pods/*/*/*.log")
 	errMany = errors.New("more than 1000 files match")
 )
 
@@ -94,6 +95,9 @@ func (l *listing) visit(root *os.Root, name string, rest []string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return // vanished, or a link to nothing
+	case err != nil && strings.HasSuffix(err.Error(), "path escapes from parent"): // the package has no name for this error
+		l.problem(fmt.Errorf("%s: %w", path.Join(root.Name(), name), errLink), time.Time{})
+		return
 	case err != nil:
 		l.problem(err, time.Time{})
 		return
