@@ -121,12 +121,14 @@ func BenchmarkSearch(b *testing.B) {
 	if _, err := x.Build(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
-	queries := []string{"w17x3 gateway timeout after rollback", "ServiceKAlert10 memory of the pod", "数据库连接池耗尽怎么办", "certificate of the replica w900x9 expires"}
-	i := 0
-	for b.Loop() {
-		if _, err := x.Search(b.Context(), rag.Query{Text: queries[i%len(queries)], Limit: 15, Floor: 0.3}, func(int) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
-		i++
+	for name, query := range map[string]string{"a word of few": "w17x3 gateway timeout after rollback", "identifier": "ServiceKAlert10 memory of the pod", "Chinese": "数据库连接池耗尽怎么办",
+		"nothing found": "certificate of the replica w900x9 expires"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Search(b.Context(), rag.Query{Text: query, Limit: 15, Floor: 0.3}, func(int) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
