@@ -418,6 +418,25 @@ func TestSeveralProcesses(t *testing.T) {
 	}
 }
 
+// A desktop client starts two gateways at the same moment, on a machine that has no file yet: the second switch to WAL was "database is locked" at once, and its first
+// call failed.
+func TestManyMakeTheFileAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "canonical.db")
+		var wg sync.WaitGroup
+		for i := range 8 {
+			s := newStore(t, Options{Path: path})
+			wg.Go(func() {
+				if _, err := s.Open(t.Context(), openArgs("r", fmt.Sprintf("c%d", i))); err != nil {
+					t.Error(err, unwrap(err))
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
 func TestALockedFileReturnsWithinTheDeadline(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "canonical.db")

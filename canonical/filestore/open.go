@@ -9,6 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/seed-069badc9/mcp-gateway/canonical"
 )
@@ -66,7 +70,7 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 
 // start makes the tables, drops what expired while nobody looked, and prepares the statements: inside a transaction the only connection would be taken.
 func (s *Store) start(ctx context.Context, db *sql.DB) (map[string]*sql.Stmt, error) {
-	if err := prepare(ctx, db); err != nil {
+	if err := whenFree(ctx, func() error { return prepare(ctx, db) }); err != nil {
 		return nil, err
 	}
 	if err := s.purge(ctx, db, true); err != nil {
@@ -82,6 +86,27 @@ func (s *Store) start(ctx context.Context, db *sql.DB) (map[string]*sql.Stmt, er
 	}
 	return stmts, nil
 }
+
+// whenFree runs f again while another process is in the way. A switch to WAL does not wait for one that makes the same file at the same moment: it is SQLITE_BUSY at
+// once, whatever busy_timeout says. Nothing else takes longer than that process needs to make its tables.
+func whenFree(ctx context.Context, f func() error) error {
+	for end := time.Now().Add(makeTimeout); ; {
+		err := f()
+		if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(makePause):
+		}
+	}
+}
+
+const (
+	makeTimeout = 5 * time.Second // as busy_timeout
+	makePause   = 5 * time.Millisecond
+)
 
 // file makes the file, for the user alone, before SQLite can make it for everybody. SQLite gives its journal the same mode. An existing file is not opened here:
 // closing it would drop the locks that this process holds on it.
